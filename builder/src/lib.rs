@@ -1,0 +1,1 @@
+//! `dtnforge`: from a spec to an image.

@@ -1,0 +1,2 @@
+//! The builder binary.
+fn main() {}

@@ -1,0 +1,1 @@
+//! `dtn-firstboot`: the agent on the node.

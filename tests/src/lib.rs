@@ -1,0 +1,1 @@
+//! End-to-end tests of dtnforge; see `tests/README.md` for the three rungs.
