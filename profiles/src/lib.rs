@@ -1,1 +1,24 @@
-//! The knowledge of dtnforge: facts, profiles, plans and verdicts as data, and pure functions over them.
+//! The knowledge of dtnforge: facts, profiles, plans, states and verdicts as data, and pure functions over them.
+//!
+//! Every type that crosses a boundary (a file, a process, a crate) is defined here, once. Nothing in this crate
+//! reads a host: the caller reads and hands text or values in, so that each rule is tested with data alone.
+//!
+//! The way through the crate follows the way of a node: [`facts`] are concluded on, a catalog profile is matched,
+//! [`plan`] says which [`knob`] goes from what to what and why, [`journal`] and [`state`] say how far that came,
+//! [`measure`] holds what was seen and [`verdict`] what follows from it.
+
+pub mod device;
+pub mod digest;
+pub mod envelope;
+pub mod facts;
+pub mod group;
+pub mod journal;
+pub mod knob;
+pub mod measure;
+pub mod plan;
+pub mod site;
+pub mod state;
+pub mod status;
+pub mod undo;
+pub mod value;
+pub mod verdict;

@@ -1,0 +1,126 @@
+//! A plan: what will be written, from what, to what, and why. Data, made by a pure function and used by all that
+//! print, apply, verify or undo it, so that they cannot disagree.
+
+use crate::digest::Digest;
+use crate::group::Group;
+use crate::knob::{Disrupts, KnobId, Owner};
+use crate::value::Value;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Form of [`Plan`] on disk.
+pub const PLAN_SCHEMA: u32 = 1;
+
+/// An ordered list of steps for one host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// [`PLAN_SCHEMA`].
+    pub schema: u32,
+    /// Catalog name of the profile.
+    pub profile: String,
+    /// Digest of the layer that the profile came from.
+    pub layer: Digest,
+    /// [`crate::facts::Facts::fingerprint`] of the host that the plan was made for.
+    pub fingerprint: Digest,
+    /// In the order in which they are applied.
+    pub steps: Vec<Step>,
+    /// What the profile asks for and this host does not get, with the reason.
+    pub skipped: Vec<Skipped>,
+    /// Modules that must be loaded before the steps, for instance `sch_fq`.
+    pub modules: Vec<String>,
+    /// The text of our tuned profile (`tuned.conf`), when the profile has one.
+    pub tuned_conf: Option<String>,
+    /// Interface names at planning time, by device: for people and for rendering, never for matching.
+    pub interfaces: BTreeMap<String, String>,
+}
+
+/// One knob to be changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// The knob.
+    pub knob: KnobId,
+    /// The value found when the plan was made.
+    pub from: Value,
+    /// The value to write.
+    pub to: Value,
+    /// What the profile said, where the host made us lower it, and why: `(value, reason)`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lowered: Option<Lowered>,
+    /// The group that it stands or falls with.
+    pub group: Group,
+    /// Why the profile wants this value.
+    pub why: String,
+    /// Where the value comes from.
+    pub source: String,
+    /// Who writes it on later boots.
+    pub owner: Owner,
+    /// What the write interrupts.
+    pub disrupts: Disrupts,
+}
+
+/// A value that was lowered to what the device or the memory allows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lowered {
+    /// What the profile asked for.
+    pub asked: Value,
+    /// Why this host gets less.
+    pub why: String,
+}
+
+/// What reading a knob gave.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reading {
+    /// It is there, with this value.
+    Is(Value),
+    /// The file, device or setting does not exist here.
+    Absent,
+    /// The device or the kernel refuses it, for this reason.
+    Unsupported(String),
+}
+
+/// The host as a plan needs it: given, so that planning is pure and works offline (`profile check`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// Kernel release, for instance `6.12.48+deb13-amd64`.
+    pub kernel: String,
+    /// Modules that the kernel has, loaded, loadable or built in; `None` when it is not known (offline).
+    pub modules: Option<std::collections::BTreeSet<String>>,
+    /// Memory, byte; `None` when it is not known.
+    pub memory_bytes: Option<u64>,
+    /// Present values of all knobs that the profile names; offline: empty, and each knob counts as readable.
+    pub readings: BTreeMap<KnobId, Reading>,
+    /// Largest value that a device takes (ring and channel maximums), by knob.
+    pub limits: BTreeMap<KnobId, i64>,
+    /// Whether this is a plan without a host: nothing is skipped because it cannot be read.
+    pub offline: bool,
+}
+
+/// A knob of the profile that is not in the plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// The knob, or its pattern where there is no device for it.
+    pub knob: String,
+    /// Its group.
+    pub group: Group,
+    /// Why it is not done: unsupported here, already so, group held, no such device.
+    pub why: String,
+}
+
+impl Plan {
+    /// The name of this plan: the digest of its serialised form.
+    ///
+    /// # Errors
+    /// Never in practice: only when a value cannot be serialised.
+    pub fn digest(&self) -> Result<Digest, serde_json::Error> {
+        Ok(Digest::of(&serde_json::to_vec(self)?))
+    }
+
+    /// The groups that the plan changes, each once, in show order.
+    pub fn groups(&self) -> Vec<Group> {
+        Group::ALL
+            .into_iter()
+            .filter(|group| self.steps.iter().any(|step| step.group == *group))
+            .collect()
+    }
+}

@@ -1,0 +1,198 @@
+//! What a site decides: the role of a node, its paths and its policy. Set in an image spec, a seed or
+//! `/etc/dtnforge/site.toml`; what is nearer to the node wins, key by key.
+
+use serde::{Deserialize, Serialize};
+
+/// Form of `site.toml`.
+pub const SITE_SCHEMA: u32 = 1;
+
+/// The role of a node. It cannot be detected; without one there is no profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Bulk data transfer.
+    Dtn,
+    /// Measurement point.
+    Perfsonar,
+    /// XRootD in front of a network file system.
+    XrootdFrontend,
+    /// Request-response over a long path.
+    RemoteProcessing,
+}
+
+/// `site.toml` as written: nothing is required.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SiteFile {
+    /// [`SITE_SCHEMA`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<u32>,
+    /// The role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// Use this profile, whatever matching says; it still has to be proved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// Speed of the data link in Mb/s where the kernel knows none; 1 to 800000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_mbps: Option<u32>,
+    /// Round-trip time that buffers are sized for, in ms; 1 to 1000. Default 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt_ms: Option<u32>,
+    /// Parallel streams that share the link; 1 to 256. Default: the profile's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub streams: Option<u32>,
+    /// `cubic`, `bbr` or `htcp`. Default: the profile's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion_control: Option<String>,
+    /// What to do with groups that nothing can speak for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unproved: Option<Unproved>,
+    /// Seconds that local measurements may take on first boot; 30 to 900. Default 90.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_s: Option<u32>,
+    /// Worst throughput ratio (ours / as found) that is no harm; 0.5 to 1. Default 0.95.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throughput_limit: Option<f64>,
+}
+
+/// Policy for groups without matching evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unproved {
+    /// Hold what could flap a link or lose packets; apply what is harmless by nature. The default.
+    Hold,
+    /// Apply them all.
+    Apply,
+}
+
+/// A value of `site.toml` that is out of its range.
+#[derive(Debug, thiserror::Error)]
+#[error("key `{key}`: {found} is out of range, expected {expected}")]
+pub struct OutOfRange {
+    /// Key in the file.
+    pub key: &'static str,
+    /// What was found.
+    pub found: String,
+    /// The range.
+    pub expected: &'static str,
+}
+
+/// What the program uses: all checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Site {
+    /// The role; `None` keeps a node stock ("role not set").
+    pub role: Option<Role>,
+    /// A profile chosen by the site.
+    pub profile: Option<String>,
+    /// Stated link speed, Mb/s.
+    pub link_mbps: Option<u32>,
+    /// Design RTT, ms.
+    pub rtt_ms: u32,
+    /// Streams, when the site says so.
+    pub streams: Option<u32>,
+    /// Congestion control, when the site says so.
+    pub congestion_control: Option<String>,
+    /// Policy for groups without evidence.
+    pub unproved: Unproved,
+    /// Budget of local measurements, s.
+    pub budget_s: u32,
+    /// Worst throughput ratio that is no harm.
+    pub throughput_limit: f64,
+}
+
+impl SiteFile {
+    /// This file with the keys of `nearer` laid over it.
+    #[must_use]
+    pub fn overlaid_by(self, nearer: SiteFile) -> SiteFile {
+        SiteFile {
+            schema: nearer.schema.or(self.schema),
+            role: nearer.role.or(self.role),
+            profile: nearer.profile.or(self.profile),
+            link_mbps: nearer.link_mbps.or(self.link_mbps),
+            rtt_ms: nearer.rtt_ms.or(self.rtt_ms),
+            streams: nearer.streams.or(self.streams),
+            congestion_control: nearer.congestion_control.or(self.congestion_control),
+            unproved: nearer.unproved.or(self.unproved),
+            budget_s: nearer.budget_s.or(self.budget_s),
+            throughput_limit: nearer.throughput_limit.or(self.throughput_limit),
+        }
+    }
+
+    /// Checks all ranges and fills in the defaults.
+    ///
+    /// # Errors
+    /// The first key that is out of its range.
+    pub fn check(self) -> Result<Site, OutOfRange> {
+        let bad = |key, found: String, expected| Err(OutOfRange { key, found, expected });
+        let schema = self.schema.unwrap_or(SITE_SCHEMA);
+        if schema != SITE_SCHEMA {
+            return bad("schema", schema.to_string(), "1");
+        }
+        if let Some(mbps) = self.link_mbps.filter(|mbps| !(1..=800_000).contains(mbps)) {
+            return bad("link_mbps", mbps.to_string(), "1 to 800000 Mb/s");
+        }
+        let rtt_ms = self.rtt_ms.unwrap_or(100);
+        if !(1..=1000).contains(&rtt_ms) {
+            return bad("rtt_ms", rtt_ms.to_string(), "1 to 1000 ms");
+        }
+        if let Some(streams) = self.streams.filter(|streams| !(1..=256).contains(streams)) {
+            return bad("streams", streams.to_string(), "1 to 256");
+        }
+        let known = ["cubic", "bbr", "htcp", "reno"];
+        if let Some(name) = self
+            .congestion_control
+            .as_ref()
+            .filter(|name| !known.contains(&name.as_str()))
+        {
+            return bad("congestion_control", name.clone(), "cubic, bbr, htcp or reno");
+        }
+        let budget_s = self.budget_s.unwrap_or(90);
+        if !(30..=900).contains(&budget_s) {
+            return bad("budget_s", budget_s.to_string(), "30 to 900 s");
+        }
+        let throughput_limit = self.throughput_limit.unwrap_or(0.95);
+        if !(0.5..=1.0).contains(&throughput_limit) {
+            return bad("throughput_limit", throughput_limit.to_string(), "0.5 to 1");
+        }
+        Ok(Site {
+            role: self.role,
+            profile: self.profile,
+            link_mbps: self.link_mbps,
+            rtt_ms,
+            streams: self.streams,
+            congestion_control: self.congestion_control,
+            unproved: self.unproved.unwrap_or(Unproved::Hold),
+            budget_s,
+            throughput_limit,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearer_file_wins_key_by_key() {
+        let image: SiteFile = toml::from_str("role = 'dtn'\nrtt_ms = 50").unwrap();
+        let node: SiteFile = toml::from_str("rtt_ms = 200").unwrap();
+        let site = image.overlaid_by(node).check().unwrap();
+        assert_eq!((site.role, site.rtt_ms), (Some(Role::Dtn), 200));
+    }
+
+    #[test]
+    fn a_value_out_of_range_names_its_key() {
+        let file: SiteFile = toml::from_str("rtt_ms = 0").unwrap();
+        assert_eq!(
+            file.check().unwrap_err().to_string(),
+            "key `rtt_ms`: 0 is out of range, expected 1 to 1000 ms"
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused() {
+        let error = toml::from_str::<SiteFile>("rol = 'dtn'").unwrap_err().to_string();
+        assert!(error.contains("rol") && error.contains("role"), "{error}");
+    }
+}

@@ -1,0 +1,117 @@
+//! What `dtn-firstboot status --json` answers.
+
+use crate::knob::KnobId;
+use crate::state::HistoryEntry;
+use crate::value::Value;
+use crate::verdict::Verdict;
+use serde::{Deserialize, Serialize};
+
+/// Form of [`Status`].
+pub const STATUS_SCHEMA: u32 = 1;
+
+/// A node in one page.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Name of the state, as [`crate::state::State::name`] gives it.
+    pub state: String,
+    /// The reason for it, one sentence.
+    pub reason: String,
+    /// The profile that is committed, on trial, or was rejected.
+    pub profile: Option<String>,
+    /// Digest of its layer.
+    pub layer: Option<String>,
+    /// Whether the committed values are in place in this boot.
+    pub activation: Activation,
+    /// Throughput as found and ours, when a verdict has it: the first line that an admin looks for.
+    pub throughput: Option<Throughput>,
+    /// All that the verdict says.
+    pub verdict: Option<Verdict>,
+    /// Each knob of the plan with its committed and its present value.
+    pub active: Vec<ActiveKnob>,
+    /// What the plan left out, with reasons.
+    pub skipped: Vec<crate::plan::Skipped>,
+    /// Trials begun for this layer, and how many are left.
+    pub attempts: Attempts,
+    /// This boot.
+    pub boot: BootFacts,
+    /// Findings about the machine that an admin should know: a NIC without firmware, a narrow PCIe link, ...
+    pub findings: Vec<String>,
+    /// What happened, oldest first.
+    pub history: Vec<HistoryEntry>,
+}
+
+/// Whether the early unit did its work in this boot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "is", content = "why")]
+pub enum Activation {
+    /// Nothing is committed, so nothing has to be active.
+    NotNeeded,
+    /// The values were committed in this boot and are live.
+    LiveFromTrial,
+    /// The early unit put the files in place before the NICs came up.
+    Early,
+    /// Committed, and not active in this boot, for this reason.
+    CommittedNotActivated(String),
+}
+
+/// The headline numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Throughput {
+    /// Measurement, for instance `emulated-path`.
+    pub measure: String,
+    /// Mean as found, in `unit`.
+    pub stock: f64,
+    /// Mean of ours, in `unit`.
+    pub tuned: f64,
+    /// `tuned / stock`.
+    pub ratio: f64,
+    /// Unit, for instance `Mb/s`.
+    pub unit: String,
+}
+
+/// A knob of the plan as it is now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ActiveKnob {
+    /// The knob.
+    pub knob: KnobId,
+    /// Interface or disk name at present, for people.
+    pub device: Option<String>,
+    /// What was committed.
+    pub committed: Value,
+    /// What is read now; `None` when it cannot be read, and then `note` says why.
+    pub now: Option<Value>,
+    /// Whether both are the same.
+    pub ok: bool,
+    /// Group.
+    pub group: crate::group::Group,
+    /// Why the value was chosen.
+    pub why: String,
+    /// Remark: lowered, unreadable, changed by whom.
+    pub note: Option<String>,
+}
+
+/// Trials of the layer in question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempts {
+    /// Begun, interrupted ones included.
+    pub begun: u32,
+    /// Left before `rejected (attempts)`.
+    pub left: u32,
+}
+
+/// The present boot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BootFacts {
+    /// `/proc/sys/kernel/random/boot_id`.
+    pub boot_id: String,
+    /// `tuned` or `stock`, from `dtnforge.mode=` on the kernel command line; `None` when it is not there.
+    pub mode: Option<String>,
+    /// UEFI or BIOS.
+    pub firmware: String,
+    /// `on`, `off` or `unknown`.
+    pub secure_boot: String,
+    /// `yes`, `no` or `cannot-tell`, with the sign that speaks for it.
+    pub virtualised: String,
+    /// Kernel release.
+    pub kernel: String,
+}

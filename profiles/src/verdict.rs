@@ -1,0 +1,102 @@
+//! The verdict: keep, revert or inconclusive, with all that led to it.
+
+use crate::group::{EvidenceKind, Group};
+use crate::measure::Better;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Form of [`Verdict`] on disk.
+pub const VERDICT_SCHEMA: u32 = 1;
+
+/// What follows from a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// [`VERDICT_SCHEMA`].
+    pub schema: u32,
+    /// Keep, revert or inconclusive.
+    pub outcome: Outcome,
+    /// The sentence that an admin wants.
+    pub sentence: String,
+    /// One entry for each metric that was compared.
+    pub metrics: Vec<Comparison>,
+    /// One entry for each group of the plan.
+    pub groups: BTreeMap<Group, GroupEvidence>,
+    /// The named checks that ran while the trial was live.
+    pub checks: Vec<Check>,
+}
+
+/// The outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// No harm was found, within the limits.
+    Keep,
+    /// Harm was found, or a check failed.
+    Revert,
+    /// The numbers do not decide; the host goes back to stock.
+    Inconclusive,
+}
+
+/// A metric compared between *as found* and *ours*.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Measurement and metric, for instance `emulated-path/throughput`.
+    pub metric: String,
+    /// Unit of both means.
+    pub unit: String,
+    /// Direction of good.
+    pub better: Better,
+    /// Mean as found, in `unit`.
+    pub as_found: f64,
+    /// Mean of ours, in `unit`.
+    pub ours: f64,
+    /// Ours / as found, the geometric mean over pairs.
+    pub ratio: f64,
+    /// Lower end of the 95 % confidence interval of `ratio`.
+    pub ratio_low: f64,
+    /// Upper end of the 95 % confidence interval of `ratio`.
+    pub ratio_high: f64,
+    /// Pairs compared.
+    pub pairs: u32,
+    /// The limit that `ratio` was held against: the worst value that is no harm.
+    pub limit: f64,
+    /// Smallest relative change that this run could have told from noise, for instance 0.04 for 4 %.
+    pub smallest_effect: f64,
+    /// Conditions: rate, RTT, tools and their versions, what else was seen.
+    pub context: BTreeMap<String, String>,
+}
+
+/// What speaks for a group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "evidence")]
+pub enum GroupEvidence {
+    /// A measurement that can speak for it found no harm.
+    Measured {
+        /// Name of the measurement.
+        by: String,
+    },
+    /// Harmless by nature: reading the value back is the evidence.
+    ReadBack,
+    /// No matching evidence.
+    Unproved {
+        /// What kind could speak for it.
+        needs: EvidenceKind,
+        /// Whether it was applied all the same (policy).
+        applied: bool,
+        /// Why it was applied or held.
+        why: String,
+    },
+}
+
+/// A named check and what it saw.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// Stable name, for instance `link:eth0`, `gateway:ipv4`, `sshd`.
+    pub name: String,
+    /// Whether it passed.
+    pub ok: bool,
+    /// Whether failing it rejects the trial; others are listed only.
+    pub required: bool,
+    /// What was seen.
+    pub detail: String,
+}
