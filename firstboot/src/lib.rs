@@ -4,5 +4,10 @@
 //! ([`host`], [`door`]), and the order in which things happen. Each door takes a root, so that a test host is a
 //! directory.
 
+pub mod atomic;
+pub mod boot;
 pub mod door;
+pub mod events;
 pub mod host;
+pub mod siteconf;
+pub mod store;

@@ -1,0 +1,107 @@
+//! What the agent tells the journal: one function for each event that others may wait for, with a stable message id.
+//!
+//! Fields: `DTNFORGE_PROFILE`, `DTNFORGE_STATE`, `DTNFORGE_REASON`, `DTNFORGE_BOOT_ID`. The unit sends its output to
+//! the console as well, so the same sentence is on the serial line. When there is no journal (a test, a rescue
+//! shell), the sentence goes to standard error.
+
+use log::{Level, LevelFilter};
+
+/// A message id, as `journalctl MESSAGE_ID=` takes it.
+#[derive(Debug, Clone, Copy)]
+pub struct MessageId(pub &'static str);
+
+/// The node entered a state that it will stay in: stock, committed, rejected, ...
+pub const STATE_ENTERED: MessageId = MessageId("5f2b6d3c0c5d4f6c9d1e7a4b8c2f3e10");
+/// A trial began.
+pub const TRIAL_BEGAN: MessageId = MessageId("a3c1f0e2b4d64c85a7f9083d6e5b2c47");
+/// A round of a measurement ended.
+pub const ROUND_ENDED: MessageId = MessageId("0d9e8c7b6a5f4e3d8c2b1a0f9e8d7c6b");
+/// A rollback ended, verified or not.
+pub const ROLLED_BACK: MessageId = MessageId("c7d2e5f8a1b3496d80e4f7c9b2a5d813");
+/// The early unit put a committed plan in place, or did not and says why.
+pub const ACTIVATED: MessageId = MessageId("91b4a7d0e3f64c2985d1c8b7e6a50f32");
+
+/// All message ids with their names, for documentation and tests.
+pub const ALL: &[(&str, MessageId)] = &[
+    ("state-entered", STATE_ENTERED),
+    ("trial-began", TRIAL_BEGAN),
+    ("round-ended", ROUND_ENDED),
+    ("rolled-back", ROLLED_BACK),
+    ("activated", ACTIVATED),
+];
+
+/// What an event is about.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct About<'a> {
+    /// Profile, or empty.
+    pub profile: &'a str,
+    /// State, or empty.
+    pub state: &'a str,
+    /// Reason, or empty.
+    pub reason: &'a str,
+    /// Boot id.
+    pub boot_id: &'a str,
+}
+
+/// Sends one sentence with its fields.
+pub fn tell(level: Level, id: MessageId, about: About<'_>, sentence: &str) {
+    log::log!(
+        level,
+        MESSAGE_ID = id.0,
+        DTNFORGE_PROFILE = about.profile,
+        DTNFORGE_STATE = about.state,
+        DTNFORGE_REASON = about.reason,
+        DTNFORGE_BOOT_ID = about.boot_id;
+        "{sentence}"
+    );
+}
+
+struct Plain;
+
+impl log::Log for Plain {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+    fn log(&self, record: &log::Record<'_>) {
+        eprintln!("dtn-firstboot: {}", record.args());
+    }
+    fn flush(&self) {}
+}
+
+/// Sets up logging: the journal when we run as a unit, standard error else. Level from `DTN_LOG` (default `info`).
+pub fn start() {
+    let level = std::env::var("DTN_LOG")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(LevelFilter::Info);
+    let as_unit = std::env::var_os("INVOCATION_ID").is_some() && std::env::var_os("JOURNAL_STREAM").is_some();
+    let journal = if as_unit {
+        systemd_journal_logger::JournalLog::new().ok()
+    } else {
+        None
+    };
+    // Installing fails only when a logger is there already, and then that one serves.
+    let installed = match journal {
+        Some(journal) => journal.install(),
+        None => log::set_boxed_logger(Box::new(Plain)),
+    };
+    if installed.is_ok() {
+        log::set_max_level(level);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn message_ids_are_well_formed_and_differ() {
+        for (index, (name, id)) in ALL.iter().enumerate() {
+            assert!(
+                id.0.len() == 32 && id.0.chars().all(|c| c.is_ascii_hexdigit()),
+                "{name}"
+            );
+            assert!(ALL[..index].iter().all(|(_, other)| other.0 != id.0), "{name}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Where the state is kept: `/etc/dtnforge/state.json`, read and written as a whole, under a lock.
+//!
+//! `/etc` and not `/var`: the early unit needs it before any mount that the initrd did not make.
+
+use crate::atomic::{self, WriteError};
+use crate::host::Host;
+use dtnforge_profiles::state::{self, StateFile};
+use nix::fcntl::{Flock, FlockArg};
+use std::fs::{self, File};
+use std::io;
+
+/// The state file.
+pub const STATE_PATH: &str = "/etc/dtnforge/state.json";
+const LOCK_PATH: &str = "/run/dtnforge/lock";
+
+/// What reading the state gave.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The state; stock when the file is missing or unusable.
+    pub file: StateFile,
+    /// Why the file was not usable, when it was there and was not.
+    pub damage: Option<String>,
+}
+
+/// Reads the state. A missing file is a fresh node; a damaged one is stock with the reason. Never fails.
+pub fn load(host: &Host) -> Loaded {
+    let damaged = |why: String| Loaded {
+        file: StateFile::stock(&why),
+        damage: Some(why),
+    };
+    match fs::read(host.path(STATE_PATH)) {
+        Ok(bytes) => match state::parse(&bytes) {
+            Ok(file) => Loaded { file, damage: None },
+            Err(error) => damaged(format!("{STATE_PATH}: {error}")),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Loaded {
+            file: StateFile::default(),
+            damage: None,
+        },
+        Err(error) => damaged(format!("{STATE_PATH}: cannot be read: {error}")),
+    }
+}
+
+/// Why the state was not stored.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file could not be replaced.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The state could not be put into JSON.
+    #[error("the state cannot be written as JSON: {0}")]
+    Serialise(#[from] serde_json::Error),
+}
+
+/// Replaces the state file.
+///
+/// # Errors
+/// [`StoreError`]; the old file is then unchanged.
+pub fn save(host: &Host, file: &StateFile) -> Result<(), StoreError> {
+    Ok(atomic::write(
+        &host.path(STATE_PATH),
+        file.to_text()?.as_bytes(),
+        0o644,
+    )?)
+}
+
+/// Another agent process is at work, or the lock cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Somebody holds it.
+    #[error(
+        "another dtn-firstboot is at work (it holds {LOCK_PATH})\nhint: wait, or see `systemctl status dtn-firstboot`"
+    )]
+    Taken,
+    /// The file cannot be made.
+    #[error("cannot make the lock {LOCK_PATH}: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// The lock that every changing command takes before it reads what it will change. Held until dropped; the kernel
+/// drops it when the process dies.
+#[derive(Debug)]
+pub struct Lock(#[expect(dead_code, reason = "held for its Drop")] Flock<File>);
+
+/// Takes the lock without waiting.
+///
+/// # Errors
+/// [`LockError`].
+pub fn lock(host: &Host) -> Result<Lock, LockError> {
+    let path = host.path(LOCK_PATH);
+    if let Some(dir) = path.parent() {
+        fs::create_dir_all(dir)?;
+    }
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path)?;
+    match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+        Ok(lock) => Ok(Lock(lock)),
+        Err((_, nix::errno::Errno::EWOULDBLOCK)) => Err(LockError::Taken),
+        Err((_, errno)) => Err(LockError::Io(errno.into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host() -> (tempfile::TempDir, Host) {
+        let dir = tempfile::tempdir().unwrap();
+        let host = Host::at(dir.path(), None);
+        (dir, host)
+    }
+
+    #[test]
+    fn a_missing_file_is_a_fresh_node() {
+        let (_dir, host) = host();
+        let loaded = load(&host);
+        assert_eq!((loaded.file, loaded.damage), (StateFile::default(), None));
+    }
+
+    #[test]
+    fn damage_means_stock_and_is_named() {
+        let (_dir, host) = host();
+        for (bytes, part) in [
+            (&b""[..], "is empty"),
+            (b"{\"schema\": 1,", "cannot be read as schema 1"),
+            (b"{\"schema\": 99}", "newer than 1"),
+            (b"\xff\xfe\x00random", "cannot be read as schema 1"),
+        ] {
+            atomic::write(&host.path(STATE_PATH), bytes, 0o644).unwrap();
+            let loaded = load(&host);
+            assert_eq!(loaded.file.state.name(), "stock");
+            assert!(
+                loaded.damage.as_ref().unwrap().contains(part),
+                "{:?}",
+                loaded.damage
+            );
+        }
+    }
+
+    #[test]
+    fn a_directory_in_its_place_means_stock() {
+        let (_dir, host) = host();
+        fs::create_dir_all(host.path(STATE_PATH)).unwrap();
+        assert!(load(&host).damage.unwrap().contains("cannot be read"));
+    }
+
+    #[test]
+    fn a_second_agent_is_turned_away() {
+        let (_dir, host) = host();
+        let first = lock(&host).unwrap();
+        assert!(matches!(lock(&host), Err(LockError::Taken)));
+        drop(first);
+        assert!(lock(&host).is_ok());
+    }
+}
