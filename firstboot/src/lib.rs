@@ -9,5 +9,6 @@ pub mod boot;
 pub mod door;
 pub mod events;
 pub mod host;
+pub mod netdev;
 pub mod siteconf;
 pub mod store;
