@@ -8,6 +8,7 @@ pub mod atomic;
 pub mod boot;
 pub mod door;
 pub mod events;
+pub mod flow;
 pub mod host;
 pub mod netdev;
 pub mod siteconf;

@@ -90,6 +90,11 @@ pub struct Commit {
     pub layer: Digest,
     /// The plan, with the values of this host.
     pub plan: Plan,
+    /// Digest of the site's decisions that the plan followed.
+    pub site: Digest,
+    /// PCI address -> `vendor:device` of the NICs in the plan: all that the early unit can see of them, because
+    /// no NIC driver is loaded yet when it runs.
+    pub pci: BTreeMap<String, String>,
     /// Why it was kept.
     pub verdict: Verdict,
     /// The boot in which it was committed.
