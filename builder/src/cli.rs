@@ -1,0 +1,23 @@
+//! The command line: one `Args` struct for each subcommand, beside its code.
+
+use crate::cmd;
+use crate::inside::InsideArgs;
+
+/// Builds immutable Data Transfer Nodes from an image spec.
+#[derive(Debug, clap::Parser)]
+#[command(name = "dtnforge", version)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// Show where the tools tree is; make it when there is none
+    Tools(cmd::tools::ToolsArgs),
+    /// Run a program inside a tree, in namespaces of its own
+    #[command(hide = true)]
+    Inside(InsideArgs),
+}
