@@ -69,7 +69,8 @@ impl Cache {
             Ok(locked) => locked,
             Err((file, _busy)) => {
                 tracing::info!("another build holds {}; waiting for it", self.root.display());
-                Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, errno)| FileError::new("lock", &path, errno.into()))?
+                Flock::lock(file, FlockArg::LockExclusive)
+                    .map_err(|(_, errno)| FileError::new("lock", &path, errno.into()))?
             }
         };
         self.remove_leftovers()?;
@@ -129,12 +130,18 @@ impl Drop for Scratch {
 }
 
 fn default_root() -> Result<PathBuf, FileError> {
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let absolute = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
     absolute("DTNFORGE_CACHE")
         .or_else(|| absolute("XDG_CACHE_HOME").map(|path| path.join("dtnforge")))
         .or_else(|| absolute("HOME").map(|path| path.join(".cache/dtnforge")))
         .ok_or_else(|| {
-            let error = std::io::Error::other("neither XDG_CACHE_HOME nor HOME is set\nhint: name a directory with --cache");
+            let error = std::io::Error::other(
+                "neither XDG_CACHE_HOME nor HOME is set\nhint: name a directory with --cache",
+            );
             FileError::new("find a place for the cache", Path::new("dtnforge"), error)
         })
 }

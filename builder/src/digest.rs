@@ -18,7 +18,9 @@ pub fn of_file(path: &Path) -> Result<Digest, FileError> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; BUFFER];
     loop {
-        let count = file.read(&mut buffer).map_err(|source| FileError::new("read", path, source))?;
+        let count = file
+            .read(&mut buffer)
+            .map_err(|source| FileError::new("read", path, source))?;
         if count == 0 {
             return Ok(Digest::from_bytes(&hasher.finalize()));
         }
@@ -39,7 +41,11 @@ pub fn of_entry(path: &Path) -> Result<String, FileError> {
     if data.is_dir() {
         return Ok("DIR".into());
     }
-    let mode = if data.permissions().mode() & 0o111 == 0 { "" } else { " executable" };
+    let mode = if data.permissions().mode() & 0o111 == 0 {
+        ""
+    } else {
+        " executable"
+    };
     Ok(format!("{}{mode}", of_file(path)?))
 }
 

@@ -16,7 +16,11 @@ pub struct FileError {
 impl FileError {
     /// `verb` as in "cannot VERB PATH".
     pub fn new(verb: &'static str, path: &Path, source: io::Error) -> Self {
-        Self { verb, path: path.to_owned(), source }
+        Self {
+            verb,
+            path: path.to_owned(),
+            source,
+        }
     }
 
     /// The reason of the system.
@@ -51,7 +55,15 @@ pub fn create_dir_all(path: &Path) -> Result<()> {
 /// # Errors
 /// As the system says.
 pub fn create(path: &Path) -> Result<File> {
-    at("open", path, File::options().create(true).truncate(false).write(true).open(path))
+    at(
+        "open",
+        path,
+        File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(path),
+    )
 }
 
 /// Opens a file for reading.
@@ -116,7 +128,10 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// The name under which a file is made before it gets its own: hidden, in the same directory.
 pub fn partial(path: &Path) -> PathBuf {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     path.with_file_name(format!(".{name}.partial"))
 }
 
@@ -160,7 +175,8 @@ pub fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
 /// # Errors
 /// As the system says.
 pub fn list(path: &Path) -> Result<Vec<PathBuf>> {
-    let entries: io::Result<Vec<PathBuf>> = fs::read_dir(path).and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect());
+    let entries: io::Result<Vec<PathBuf>> =
+        fs::read_dir(path).and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect());
     let mut entries = at("list", path, entries)?;
     entries.sort();
     Ok(entries)
@@ -193,6 +209,7 @@ fn walk_into(root: &Path, below: &Path, found: &mut Vec<PathBuf>) -> Result<()> 
 /// # Errors
 /// As the system says.
 pub fn free_bytes(path: &Path) -> Result<u64> {
-    let stat = nix::sys::statvfs::statvfs(path).map_err(|errno| FileError::new("ask for free space on", path, errno.into()))?;
+    let stat = nix::sys::statvfs::statvfs(path)
+        .map_err(|errno| FileError::new("ask for free space on", path, errno.into()))?;
     Ok(stat.blocks_available().saturating_mul(stat.fragment_size()))
 }

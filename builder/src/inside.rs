@@ -80,7 +80,8 @@ impl Inside {
     /// Adds arguments.
     #[must_use]
     pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
-        self.argv.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self.argv
+            .extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
         self
     }
 
@@ -108,9 +109,16 @@ impl Inside {
     }
 
     fn program(self) -> Result<Program, RunError> {
-        let own = std::env::current_exe().map_err(|source| RunError::Start { program: self.name.clone(), source })?;
-        let mut program =
-            Program::new(own).named(&self.name).arg("inside").args(&self.options).arg("--").args(&self.argv);
+        let own = std::env::current_exe().map_err(|source| RunError::Start {
+            program: self.name.clone(),
+            source,
+        })?;
+        let mut program = Program::new(own)
+            .named(&self.name)
+            .arg("inside")
+            .args(&self.options)
+            .arg("--")
+            .args(&self.argv);
         for (name, value) in &self.env {
             program = program.env(name, value);
         }
@@ -124,23 +132,42 @@ impl Inside {
 /// A namespace, a mount or the program itself is refused.
 pub fn enter(args: &InsideArgs) -> anyhow::Result<u8> {
     nix::sys::prctl::set_pdeathsig(Signal::SIGKILL).context("cannot tie this process to its parent")?;
-    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID).context("cannot leave the host's namespaces")?;
-    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
-        .context("cannot make the mounts private")?;
+    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)
+        .context("cannot leave the host's namespaces")?;
+    mount(
+        None::<&str>,
+        "/",
+        None::<&str>,
+        MsFlags::MS_REC | MsFlags::MS_PRIVATE,
+        None::<&str>,
+    )
+    .context("cannot make the mounts private")?;
     lay_out(args)?;
     nix::unistd::chroot(&args.root).with_context(|| format!("cannot enter {}", args.root.display()))?;
     std::env::set_current_dir("/").context("cannot enter the tree")?;
-    let Some((program, rest)) = args.argv.split_first() else { bail!("no program given") };
-    let status = Command::new(program)
-        .args(rest)
-        .status()
-        .with_context(|| format!("cannot start `{}` in the tree {}", program.display(), args.root.display()))?;
-    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    let Some((program, rest)) = args.argv.split_first() else {
+        bail!("no program given")
+    };
+    let status = Command::new(program).args(rest).status().with_context(|| {
+        format!(
+            "cannot start `{}` in the tree {}",
+            program.display(),
+            args.root.display()
+        )
+    })?;
+    let code = status
+        .code()
+        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     Ok(u8::try_from(code).unwrap_or(1))
 }
 
 fn lay_out(args: &InsideArgs) -> anyhow::Result<()> {
-    for (place, mode) in [("run", "mode=0755"), ("tmp", "mode=1777"), ("mnt", "mode=0755"), ("dev", "mode=0755")] {
+    for (place, mode) in [
+        ("run", "mode=0755"),
+        ("tmp", "mode=1777"),
+        ("mnt", "mode=0755"),
+        ("dev", "mode=0755"),
+    ] {
         tmpfs(&args.root.join(place), mode)?;
     }
     let var_tmp = args.root.join("var/tmp");
@@ -169,11 +196,23 @@ fn lay_out(args: &InsideArgs) -> anyhow::Result<()> {
 
 fn tmpfs(place: &Path, mode: &str) -> anyhow::Result<()> {
     fsx::create_dir_all(place)?;
-    mount(Some("tmpfs"), place, Some("tmpfs"), MsFlags::MS_NOSUID, Some(mode))
-        .with_context(|| format!("cannot mount an empty file system on {}", place.display()))
+    mount(
+        Some("tmpfs"),
+        place,
+        Some("tmpfs"),
+        MsFlags::MS_NOSUID,
+        Some(mode),
+    )
+    .with_context(|| format!("cannot mount an empty file system on {}", place.display()))
 }
 
 fn bind(from: &Path, to: &Path) -> anyhow::Result<()> {
-    mount(Some(from), to, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)
-        .with_context(|| format!("cannot show {} as {}", from.display(), to.display()))
+    mount(
+        Some(from),
+        to,
+        None::<&str>,
+        MsFlags::MS_BIND | MsFlags::MS_REC,
+        None::<&str>,
+    )
+    .with_context(|| format!("cannot show {} as {}", from.display(), to.display()))
 }

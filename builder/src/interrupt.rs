@@ -16,7 +16,11 @@ pub struct Interrupted;
 /// As the system says.
 pub fn watch() -> std::io::Result<()> {
     let flag = FLAG.get_or_init(|| Arc::new(AtomicBool::new(false)));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+    for signal in [
+        signal_hook::consts::SIGINT,
+        signal_hook::consts::SIGTERM,
+        signal_hook::consts::SIGHUP,
+    ] {
         signal_hook::flag::register(signal, Arc::clone(flag))?;
     }
     Ok(())

@@ -14,7 +14,10 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         // A process of its own kind: it must die of a signal, and hand on the code of its program.
         Command::Inside(args) => return ExitCode::from(cmd::code_of(inside::enter(&args))),
-        command => interrupt::watch().map_err(anyhow::Error::from).map_err(cmd::Failure::from).and_then(|()| cmd::run(command)),
+        command => interrupt::watch()
+            .map_err(anyhow::Error::from)
+            .map_err(cmd::Failure::from)
+            .and_then(|()| cmd::run(command)),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -18,7 +18,14 @@ const TOLD_LINES: usize = 20;
 /// How long an interrupted program may take to end before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
 /// Variables of the caller that programs may see: the way to the network, nothing else.
-const PASSED_ON: [&str; 6] = ["http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"];
+const PASSED_ON: [&str; 6] = [
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+];
 
 /// Why a program did not do what it was run for.
 #[derive(Debug, thiserror::Error)]
@@ -68,8 +75,10 @@ impl Program {
     /// `program` with an environment that is the same on every host.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let mut command = Command::new(&program);
-        let passed: Vec<(&str, OsString)> =
-            PASSED_ON.iter().filter_map(|name| std::env::var_os(name).map(|value| (*name, value))).collect();
+        let passed: Vec<(&str, OsString)> = PASSED_ON
+            .iter()
+            .filter_map(|name| std::env::var_os(name).map(|value| (*name, value)))
+            .collect();
         command
             .env_clear()
             .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
@@ -81,7 +90,10 @@ impl Program {
             .envs(passed)
             .stdin(Stdio::null())
             .process_group(0);
-        Self { name: program.as_ref().to_string_lossy().into_owned(), command }
+        Self {
+            name: program.as_ref().to_string_lossy().into_owned(),
+            command,
+        }
     }
 
     /// The name that errors use.
@@ -125,7 +137,9 @@ impl Program {
     /// It does not start or does not succeed, or the user interrupts.
     pub fn run(mut self, log: &Path) -> Result<(), RunError> {
         let output = log_file(log)?;
-        let errors = output.try_clone().map_err(|source| FileError::new("open", log, source))?;
+        let errors = output
+            .try_clone()
+            .map_err(|source| FileError::new("open", log, source))?;
         self.command.stdout(output).stderr(errors);
         self.finish(log)
     }
@@ -148,18 +162,32 @@ impl Program {
     fn finish(mut self, log: &Path) -> Result<(), RunError> {
         interrupt::check()?;
         tracing::debug!("run {:?}", self.command);
-        let mut child = self.command.spawn().map_err(|source| RunError::Start { program: self.name.clone(), source })?;
-        let status = wait(&mut child).map_err(|source| RunError::Start { program: self.name.clone(), source })?;
+        let mut child = self.command.spawn().map_err(|source| RunError::Start {
+            program: self.name.clone(),
+            source,
+        })?;
+        let status = wait(&mut child).map_err(|source| RunError::Start {
+            program: self.name.clone(),
+            source,
+        })?;
         interrupt::check()?;
         if status.success() {
             return Ok(());
         }
-        Err(RunError::Failed { program: self.name, status, tail: tail(log)? })
+        Err(RunError::Failed {
+            program: self.name,
+            status,
+            tail: tail(log)?,
+        })
     }
 }
 
 fn log_file(path: &Path) -> Result<File, FileError> {
-    File::options().create(true).append(true).open(path).map_err(|source| FileError::new("open", path, source))
+    File::options()
+        .create(true)
+        .append(true)
+        .open(path)
+        .map_err(|source| FileError::new("open", path, source))
 }
 
 /// Waits for the end, and ends the program's whole group when the user interrupts.
@@ -198,7 +226,11 @@ fn tail(log: &Path) -> Result<String, FileError> {
     let text = String::from_utf8_lossy(&fsx::read(log)?).into_owned();
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let shown = &lines[lines.len().saturating_sub(TOLD_LINES)..];
-    Ok(shown.iter().map(|line| format!("  | {line}")).collect::<Vec<_>>().join("\n"))
+    Ok(shown
+        .iter()
+        .map(|line| format!("  | {line}"))
+        .collect::<Vec<_>>()
+        .join("\n"))
 }
 
 #[cfg(test)]
@@ -210,15 +242,24 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let program = Program::new("ls").arg("/no/such/place");
         let error = program.run(&home.path().join("log")).unwrap_err().to_string();
-        assert!(error.starts_with("`ls` failed (exit status: 2); the last lines of its output:\n  | "), "{error}");
+        assert!(
+            error.starts_with("`ls` failed (exit status: 2); the last lines of its output:\n  | "),
+            "{error}"
+        );
         assert!(error.contains("/no/such/place"), "{error}");
     }
 
     #[test]
     fn a_missing_program_is_named_with_a_hint() {
         let home = tempfile::tempdir().unwrap();
-        let error = Program::new("no-such-tool").run(&home.path().join("log")).unwrap_err().to_string();
-        assert!(error.starts_with("cannot start `no-such-tool`\nhint: "), "{error}");
+        let error = Program::new("no-such-tool")
+            .run(&home.path().join("log"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("cannot start `no-such-tool`\nhint: "),
+            "{error}"
+        );
     }
 
     #[test]

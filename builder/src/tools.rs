@@ -104,7 +104,10 @@ impl ToolsTree {
             unpack(&Pool::of(cache), packages, scratch.path())?;
             scratch.keep_as(&place)?;
         }
-        Ok(Self { root: place.join("tree"), key })
+        Ok(Self {
+            root: place.join("tree"),
+            key,
+        })
     }
 
     /// Whether the tree of these packages is there already.
@@ -117,7 +120,10 @@ impl ToolsTree {
         let newest = fsx::list(&cache.path("tools"))?.into_iter().max_by_key(age);
         Ok(newest.and_then(|place| {
             let key = Digest::try_from(place.file_name()?.to_string_lossy().into_owned()).ok()?;
-            Some(Self { root: place.join("tree"), key })
+            Some(Self {
+                root: place.join("tree"),
+                key,
+            })
         }))
     }
 
@@ -149,10 +155,16 @@ fn key(packages: &[Package]) -> Digest {
 fn unpack(pool: &Pool, packages: &[Package], directory: &Path) -> Result<(), ToolsError> {
     let tree = directory.join("tree");
     // The directories that Debian merged: packages may still ship files under the old names.
-    for (link, target) in [("bin", "usr/bin"), ("sbin", "usr/sbin"), ("lib", "usr/lib"), ("lib64", "usr/lib64")] {
+    for (link, target) in [
+        ("bin", "usr/bin"),
+        ("sbin", "usr/sbin"),
+        ("lib", "usr/lib"),
+        ("lib64", "usr/lib64"),
+    ] {
         fsx::create_dir_all(&tree.join(target))?;
         let place = tree.join(link);
-        std::os::unix::fs::symlink(target, &place).map_err(|source| FileError::new("link", &place, source))?;
+        std::os::unix::fs::symlink(target, &place)
+            .map_err(|source| FileError::new("link", &place, source))?;
     }
     for place in ["dev", "proc", "run", "tmp", "mnt", "var/tmp"] {
         fsx::create_dir_all(&tree.join(place))?;
@@ -164,7 +176,11 @@ fn unpack(pool: &Pool, packages: &[Package], directory: &Path) -> Result<(), Too
             .arg(pool.file(package))
             .arg(&tree)
             .run(&log)
-            .map_err(|source| ToolsError::Unpack { name: package.name.clone(), version: package.version.clone(), source })?;
+            .map_err(|source| ToolsError::Unpack {
+                name: package.name.clone(),
+                version: package.version.clone(),
+                source,
+            })?;
     }
     Ok(())
 }
@@ -175,7 +191,13 @@ mod tests {
 
     fn package(content: &str) -> Package {
         let sha256 = Digest::of(content.as_bytes());
-        Package { name: "a".into(), version: "1".into(), arch: "all".into(), size: 1, sha256 }
+        Package {
+            name: "a".into(),
+            version: "1".into(),
+            arch: "all".into(),
+            size: 1,
+            sha256,
+        }
     }
 
     #[test]

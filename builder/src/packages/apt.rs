@@ -15,10 +15,14 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum AptError {
     /// The archive's lists could not be fetched.
-    #[error("cannot fetch the package lists\nhint: is the network there, and does the mirror have the suite? `--offline` uses what is cached")]
+    #[error(
+        "cannot fetch the package lists\nhint: is the network there, and does the mirror have the suite? `--offline` uses what is cached"
+    )]
     Update(#[source] RunError),
     /// A package is unknown, or the request cannot be met.
-    #[error("cannot resolve the packages of the spec\nhint: look for a misspelt name in the last lines above")]
+    #[error(
+        "cannot resolve the packages of the spec\nhint: look for a misspelt name in the last lines above"
+    )]
     Resolve(#[source] RunError),
     /// The lists were asked for something they do not answer.
     #[error("cannot read the package lists")]
@@ -59,7 +63,12 @@ impl Apt {
     pub fn open(cache: &Cache, sources: &[Source]) -> Result<Self, AptError> {
         let list = sources::to_list(sources);
         let root = cache.path("apt").join(Digest::of(list.as_bytes()).short());
-        for part in ["etc/apt/preferences.d", "etc/apt/apt.conf.d", "var/lib/apt/lists/partial", "var/cache/apt/archives/partial"] {
+        for part in [
+            "etc/apt/preferences.d",
+            "etc/apt/apt.conf.d",
+            "var/lib/apt/lists/partial",
+            "var/cache/apt/archives/partial",
+        ] {
             fsx::create_dir_all(&root.join(part))?;
         }
         fsx::write(&root.join("etc/apt/sources.list"), list.as_bytes())?;
@@ -74,7 +83,10 @@ impl Apt {
     /// [`AptError::Update`].
     pub fn update(&self) -> Result<(), AptError> {
         let arguments = ["update", "--error-on=any"];
-        self.program("apt-get").args(arguments).run(&self.log("update")).map_err(AptError::Update)
+        self.program("apt-get")
+            .args(arguments)
+            .run(&self.log("update"))
+            .map_err(AptError::Update)
     }
 
     /// The packages that `requested` needs, with all that they depend on; with `essential` also the packages that
@@ -87,8 +99,16 @@ impl Apt {
         if essential {
             program = program.arg("?essential");
         }
-        let printed = program.arg("--").args(requested).output(&self.log("resolve")).map_err(AptError::Resolve)?;
-        let wanted = printed.lines().filter(|line| line.starts_with('\'')).map(uri_line).collect::<Result<Vec<_>, _>>()?;
+        let printed = program
+            .arg("--")
+            .args(requested)
+            .output(&self.log("resolve"))
+            .map_err(AptError::Resolve)?;
+        let wanted = printed
+            .lines()
+            .filter(|line| line.starts_with('\''))
+            .map(uri_line)
+            .collect::<Result<Vec<_>, _>>()?;
         self.describe(&wanted)
     }
 
@@ -97,7 +117,10 @@ impl Apt {
     /// # Errors
     /// [`AptError::Gone`] when the archive has other versions by now; [`AptError::Download`].
     pub fn download(&self, packages: &[&Package], directory: &Path) -> Result<(), AptError> {
-        let names: Vec<String> = packages.iter().map(|package| pinned(&package.name, &package.version)).collect();
+        let names: Vec<String> = packages
+            .iter()
+            .map(|package| pinned(&package.name, &package.version))
+            .collect();
         self.program("apt-get")
             .arg("download")
             .args(&names)
@@ -112,18 +135,32 @@ impl Apt {
     /// [`AptError::Gone`] with all of them.
     pub fn check_available(&self, packages: &[&Package]) -> Result<(), AptError> {
         let names: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
-        let listed = self.program("apt-cache").arg("madison").args(names).output(&self.log("lists")).map_err(AptError::Lists)?;
+        let listed = self
+            .program("apt-cache")
+            .arg("madison")
+            .args(names)
+            .output(&self.log("lists"))
+            .map_err(AptError::Lists)?;
         let available: BTreeSet<String> = listed.lines().filter_map(madison_line).collect();
         let missing: Vec<String> = packages
             .iter()
             .map(|package| pinned(&package.name, &package.version))
             .filter(|name| !available.contains(name))
             .collect();
-        if missing.is_empty() { Ok(()) } else { Err(AptError::Gone { missing }) }
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(AptError::Gone { missing })
+        }
     }
 
     fn describe(&self, wanted: &[String]) -> Result<Vec<Package>, AptError> {
-        let shown = self.program("apt-cache").arg("show").args(wanted).output(&self.log("lists")).map_err(AptError::Lists)?;
+        let shown = self
+            .program("apt-cache")
+            .arg("show")
+            .args(wanted)
+            .output(&self.log("lists"))
+            .map_err(AptError::Lists)?;
         let mut packages: Vec<Package> = Vec::new();
         for stanza in stanza::parse(&shown) {
             let package = described(&stanza)?;
@@ -135,7 +172,10 @@ impl Apt {
         packages.sort();
         if packages.len() != wanted.len() {
             let said = format!("{} descriptions", packages.len());
-            return Err(AptError::Form { said, expected: "one for each package that was resolved" });
+            return Err(AptError::Form {
+                said,
+                expected: "one for each package that was resolved",
+            });
         }
         Ok(packages)
     }
@@ -167,7 +207,10 @@ fn pinned(name: &str, version: &str) -> String {
 
 /// `'URI' name_version_arch.deb size ...` as `name=version`.
 fn uri_line(line: &str) -> Result<String, AptError> {
-    let form = || AptError::Form { said: line.to_owned(), expected: "'URI' NAME_VERSION_ARCH.deb SIZE" };
+    let form = || AptError::Form {
+        said: line.to_owned(),
+        expected: "'URI' NAME_VERSION_ARCH.deb SIZE",
+    };
     let file = line.split_whitespace().nth(1).ok_or_else(form)?;
     let mut parts = file.strip_suffix(".deb").ok_or_else(form)?.split('_');
     match (parts.next(), parts.next()) {
@@ -203,10 +246,14 @@ mod tests {
 
     #[test]
     fn a_line_of_print_uris_gives_name_and_version_with_epoch() {
-        let line = "'http://mirror.example/pool/o/openssh_10.deb' openssh-server_1%3a10.0p1-7_amd64.deb 594656 ";
+        let line =
+            "'http://mirror.example/pool/o/openssh_10.deb' openssh-server_1%3a10.0p1-7_amd64.deb 594656 ";
         assert_eq!(uri_line(line).unwrap(), "openssh-server=1:10.0p1-7");
         let error = uri_line("'http://mirror.example/odd'").unwrap_err().to_string();
-        assert!(error.contains("expected 'URI' NAME_VERSION_ARCH.deb SIZE"), "{error}");
+        assert!(
+            error.contains("expected 'URI' NAME_VERSION_ARCH.deb SIZE"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -10,7 +10,9 @@ use std::path::Path;
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// mmdebstrap could not be asked for its default.
-    #[error("the build host's apt has no Debian archive, and mmdebstrap's default cannot be read\nhint: name one as `mirror` under [base] in the spec")]
+    #[error(
+        "the build host's apt has no Debian archive, and mmdebstrap's default cannot be read\nhint: name one as `mirror` under [base] in the spec"
+    )]
     Default(#[source] RunError),
     /// Files of the host.
     #[error(transparent)]
@@ -21,13 +23,24 @@ pub enum HostError {
 ///
 /// # Errors
 /// None of the three is to be had.
-pub fn archives(root: &Path, cache: &Cache, mirror: Option<&str>, suite: &str) -> Result<Vec<Source>, HostError> {
+pub fn archives(
+    root: &Path,
+    cache: &Cache,
+    mirror: Option<&str>,
+    suite: &str,
+) -> Result<Vec<Source>, HostError> {
     if let Some(mirror) = mirror {
-        let keyring = Path::new(sources::DEBIAN_KEYRING).is_file().then_some(sources::DEBIAN_KEYRING);
+        let keyring = Path::new(sources::DEBIAN_KEYRING)
+            .is_file()
+            .then_some(sources::DEBIAN_KEYRING);
         return Ok(sources::of_mirror(mirror, suite, keyring));
     }
     let own = of_host(root, suite)?;
-    if own.is_empty() { of_mmdebstrap(cache, suite) } else { Ok(own) }
+    if own.is_empty() {
+        of_mmdebstrap(cache, suite)
+    } else {
+        Ok(own)
+    }
 }
 
 /// What the apt configuration under `root` says, translated to `suite`; empty when it says nothing fitting.
@@ -35,13 +48,21 @@ pub fn archives(root: &Path, cache: &Cache, mirror: Option<&str>, suite: &str) -
 /// # Errors
 /// A file cannot be read.
 pub fn of_host(root: &Path, suite: &str) -> Result<Vec<Source>, FileError> {
-    let Some(codename) = codename(root) else { return Ok(Vec::new()) };
+    let Some(codename) = codename(root) else {
+        return Ok(Vec::new());
+    };
     let mut files = Vec::new();
     let main = root.join("etc/apt/sources.list");
     let directory = root.join("etc/apt/sources.list.d");
-    let more = if directory.is_dir() { fsx::list(&directory)? } else { Vec::new() };
+    let more = if directory.is_dir() {
+        fsx::list(&directory)?
+    } else {
+        Vec::new()
+    };
     for path in std::iter::once(main).chain(more) {
-        let known = path.extension().is_some_and(|end| end == "list" || end == "sources");
+        let known = path
+            .extension()
+            .is_some_and(|end| end == "list" || end == "sources");
         if known && path.is_file() {
             files.push((path.display().to_string(), fsx::read_text(&path)?));
         }
@@ -50,8 +71,12 @@ pub fn of_host(root: &Path, suite: &str) -> Result<Vec<Source>, FileError> {
 }
 
 fn codename(root: &Path) -> Option<String> {
-    let text = ["etc/os-release", "usr/lib/os-release"].iter().find_map(|path| fsx::read_text(&root.join(path)).ok())?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="))?;
+    let text = ["etc/os-release", "usr/lib/os-release"]
+        .iter()
+        .find_map(|path| fsx::read_text(&root.join(path)).ok())?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("VERSION_CODENAME="))?;
     Some(line.trim_matches('"').to_owned())
 }
 
@@ -59,7 +84,12 @@ fn codename(root: &Path) -> Option<String> {
 fn of_mmdebstrap(cache: &Cache, suite: &str) -> Result<Vec<Source>, HostError> {
     let scratch = cache.scratch("mirror")?;
     Program::new("mmdebstrap")
-        .args(["--variant=extract", "--format=null", "--skip=update", "--setup-hook=copy-out /etc/apt/sources.list ."])
+        .args([
+            "--variant=extract",
+            "--format=null",
+            "--skip=update",
+            "--setup-hook=copy-out /etc/apt/sources.list .",
+        ])
         .args([suite, "/dev/null"])
         .current_dir(scratch.path())
         .run(&scratch.path().join("log"))
@@ -77,12 +107,30 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| fsx::write(&home.path().join(path), text.as_bytes()).unwrap();
         write("etc/os-release", "ID=debian\nVERSION_CODENAME=bookworm\n");
-        write("etc/apt/sources.list", "deb http://a.example/debian bookworm main\n");
-        write("etc/apt/sources.list.d/b.sources", "Types: deb\nURIs: http://b.example/s\nSuites: bookworm-security\n");
-        write("etc/apt/sources.list.d/b.sources.save", "Types: deb\nURIs: http://old.example\nSuites: bookworm\n");
+        write(
+            "etc/apt/sources.list",
+            "deb http://a.example/debian bookworm main\n",
+        );
+        write(
+            "etc/apt/sources.list.d/b.sources",
+            "Types: deb\nURIs: http://b.example/s\nSuites: bookworm-security\n",
+        );
+        write(
+            "etc/apt/sources.list.d/b.sources.save",
+            "Types: deb\nURIs: http://old.example\nSuites: bookworm\n",
+        );
         let found = of_host(home.path(), "trixie").unwrap();
-        let told: Vec<String> = found.iter().map(|source| format!("{} {}", source.uri, source.suite)).collect();
-        assert_eq!(told, ["http://a.example/debian trixie", "http://b.example/s trixie-security"]);
+        let told: Vec<String> = found
+            .iter()
+            .map(|source| format!("{} {}", source.uri, source.suite))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "http://a.example/debian trixie",
+                "http://b.example/s trixie-security"
+            ]
+        );
     }
 
     #[test]

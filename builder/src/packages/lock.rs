@@ -80,7 +80,10 @@ impl Lock {
             Err(error) if error.source_kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let form = |source| LockError::Form { path: path.to_owned(), source };
+        let form = |source| LockError::Form {
+            path: path.to_owned(),
+            source,
+        };
         let lock: Self = toml::from_str(&text).map_err(form)?;
         if lock.schema != LOCK_SCHEMA {
             let source = serde::de::Error::custom(format!("schema is {}", lock.schema));
@@ -104,13 +107,27 @@ impl Lock {
         for name in self.requested.iter().filter(|name| !requested.contains(name)) {
             let _ = write!(difference, "\n  - {name}");
         }
-        if difference.is_empty() { Ok(()) } else { Err(LockError::Stale { path: path.to_owned(), difference }) }
+        if difference.is_empty() {
+            Ok(())
+        } else {
+            Err(LockError::Stale {
+                path: path.to_owned(),
+                difference,
+            })
+        }
     }
 
     /// The text of the file: one package a line, so that a change reads well in a diff.
     pub fn to_text(&self) -> String {
-        let mut text = String::from("# Written by `dtnforge lock`; change it with `dtnforge lock --update`.\n");
-        let _ = writeln!(text, "schema = {}\nsuite = {}\ntime = {}", self.schema, quoted(&self.suite), self.time);
+        let mut text =
+            String::from("# Written by `dtnforge lock`; change it with `dtnforge lock --update`.\n");
+        let _ = writeln!(
+            text,
+            "schema = {}\nsuite = {}\ntime = {}",
+            self.schema,
+            quoted(&self.suite),
+            self.time
+        );
         let names: Vec<String> = self.requested.iter().map(|name| quoted(name)).collect();
         let _ = writeln!(text, "requested = [{}]", names.join(", "));
         write_packages(&mut text, "packages", &self.packages);
@@ -155,13 +172,19 @@ fn write_packages(text: &mut String, key: &str, packages: &[Package]) {
 /// What changes from `old` to `new`, a line each: `+ name version`, `- name version`, `name old -> new`.
 pub fn difference(old: &[Package], new: &[Package]) -> Vec<String> {
     let by_name = |packages: &[Package]| -> BTreeMap<String, Package> {
-        packages.iter().map(|package| (package.name.clone(), package.clone())).collect()
+        packages
+            .iter()
+            .map(|package| (package.name.clone(), package.clone()))
+            .collect()
     };
     let (old, new) = (by_name(old), by_name(new));
     let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
     names.sort();
     names.dedup();
-    names.into_iter().filter_map(|name| one_difference(old.get(name), new.get(name))).collect()
+    names
+        .into_iter()
+        .filter_map(|name| one_difference(old.get(name), new.get(name)))
+        .collect()
 }
 
 fn one_difference(old: Option<&Package>, new: Option<&Package>) -> Option<String> {
@@ -218,22 +241,42 @@ mod tests {
         assert!(Lock::read(&path).unwrap().is_none());
         std::fs::write(&path, "schema = 1").unwrap();
         let error = Lock::read(&path).unwrap_err().to_string();
-        assert!(error.contains("dtn.lock: not a lock file") && error.contains("hint: make it anew"), "{error}");
+        assert!(
+            error.contains("dtn.lock: not a lock file") && error.contains("hint: make it anew"),
+            "{error}"
+        );
     }
 
     #[test]
     fn a_lock_for_another_request_names_what_differs() {
         let path = Path::new("x.lock");
         lock().check(path, "trixie", &["tuned".into()]).unwrap();
-        let error = lock().check(path, "sid", &["fio".into()]).unwrap_err().to_string();
-        assert!(error.contains("\n  suite trixie -> sid\n  + fio\n  - tuned\nhint: "), "{error}");
+        let error = lock()
+            .check(path, "sid", &["fio".into()])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("\n  suite trixie -> sid\n  + fio\n  - tuned\nhint: "),
+            "{error}"
+        );
     }
 
     #[test]
     fn the_difference_names_added_removed_and_changed_packages() {
-        let old = [package("a", "1", "a1"), package("b", "1", "b1"), package("c", "1", "c1")];
-        let new = [package("a", "2", "a2"), package("c", "1", "c9"), package("d", "1", "d1")];
-        assert_eq!(difference(&old, &new), ["  a 1 -> 2", "- b 1", "  c 1 with other content", "+ d 1"]);
+        let old = [
+            package("a", "1", "a1"),
+            package("b", "1", "b1"),
+            package("c", "1", "c1"),
+        ];
+        let new = [
+            package("a", "2", "a2"),
+            package("c", "1", "c9"),
+            package("d", "1", "d1"),
+        ];
+        assert_eq!(
+            difference(&old, &new),
+            ["  a 1 -> 2", "- b 1", "  c 1 with other content", "+ d 1"]
+        );
         assert!(difference(&old, &old).is_empty());
     }
 }

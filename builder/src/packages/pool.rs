@@ -16,7 +16,9 @@ const BATCH: usize = 40;
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
     /// The network may not be used.
-    #[error("{missing} of {all} packages are not cached, the first is {first}, and --offline forbids to fetch them\nhint: run it once without --offline")]
+    #[error(
+        "{missing} of {all} packages are not cached, the first is {first}, and --offline forbids to fetch them\nhint: run it once without --offline"
+    )]
     Offline {
         /// How many are missing.
         missing: usize,
@@ -38,7 +40,9 @@ pub enum PoolError {
         source: AptError,
     },
     /// The archive serves other bytes under a locked version.
-    #[error("{name} {version}: the archive serves a file with SHA-256 {found}, the lock says {locked}\nhint: do not trust either before you know why; `dtnforge lock --update SPEC` takes the new one")]
+    #[error(
+        "{name} {version}: the archive serves a file with SHA-256 {found}, the lock says {locked}\nhint: do not trust either before you know why; `dtnforge lock --update SPEC` takes the new one"
+    )]
     Digest {
         /// Package.
         name: String,
@@ -69,7 +73,9 @@ pub struct Pool {
 impl Pool {
     /// The pool of `cache`.
     pub fn of(cache: &Cache) -> Self {
-        Self { directory: cache.path("debs") }
+        Self {
+            directory: cache.path("debs"),
+        }
     }
 
     /// Where the file of `package` is, or will be.
@@ -79,7 +85,10 @@ impl Pool {
 
     /// Those of `packages` whose files are not here.
     pub fn missing<'a>(&self, packages: &'a [Package]) -> Vec<&'a Package> {
-        packages.iter().filter(|package| !self.file(package).is_file()).collect()
+        packages
+            .iter()
+            .filter(|package| !self.file(package).is_file())
+            .collect()
     }
 
     /// Makes sure that all of `packages` are here.
@@ -88,13 +97,20 @@ impl Pool {
     /// They are not, and `apt` is `None`; fetching fails; a file has another digest than its lock.
     pub fn ensure(&self, cache: &Cache, apt: Option<&Apt>, packages: &[Package]) -> Result<usize, PoolError> {
         let missing = self.missing(packages);
-        let Some(first) = missing.first() else { return Ok(0) };
+        let Some(first) = missing.first() else {
+            return Ok(0);
+        };
         let Some(apt) = apt else {
             let first = format!("{} {}", first.name, first.version);
-            return Err(PoolError::Offline { missing: missing.len(), all: packages.len(), first });
+            return Err(PoolError::Offline {
+                missing: missing.len(),
+                all: packages.len(),
+                first,
+            });
         };
         let fetched = missing.len();
-        self.fetch(cache, apt, &missing).map_err(|error| self.explain(error, packages))?;
+        self.fetch(cache, apt, &missing)
+            .map_err(|error| self.explain(error, packages))?;
         Ok(fetched)
     }
 
@@ -117,12 +133,20 @@ impl Pool {
     fn take(&self, package: &Package, files: &[PathBuf]) -> Result<(), PoolError> {
         let named = |path: &&PathBuf| file_name_matches(path, package);
         let Some(path) = files.iter().find(named) else {
-            return Err(PoolError::Apt(AptError::Form { said: format!("no file for {}", package.name), expected: "one file for each package" }));
+            return Err(PoolError::Apt(AptError::Form {
+                said: format!("no file for {}", package.name),
+                expected: "one file for each package",
+            }));
         };
         let found = digest::of_file(path)?;
         if found != package.sha256 {
             let (name, version) = (package.name.clone(), package.version.clone());
-            return Err(PoolError::Digest { name, version, found, locked: package.sha256.clone() });
+            return Err(PoolError::Digest {
+                name,
+                version,
+                found,
+                locked: package.sha256.clone(),
+            });
         }
         Ok(fsx::rename(path, &self.file(package))?)
     }
@@ -130,9 +154,12 @@ impl Pool {
     fn explain(&self, error: PoolError, packages: &[Package]) -> PoolError {
         let missing = self.missing(packages).len();
         match error {
-            PoolError::Apt(source) => {
-                PoolError::Fetch { cached: packages.len() - missing, missing, all: packages.len(), source }
-            }
+            PoolError::Apt(source) => PoolError::Fetch {
+                cached: packages.len() - missing,
+                missing,
+                all: packages.len(),
+                source,
+            },
             other => other,
         }
     }
@@ -140,8 +167,14 @@ impl Pool {
 
 /// apt writes `name_version_arch.deb` with `:` as `%3a`.
 fn file_name_matches(path: &Path, package: &Package) -> bool {
-    let expected = format!("{}_{}_{}.deb", package.name, package.version.replace(':', "%3a"), package.arch);
-    path.file_name().is_some_and(|name| name.to_string_lossy() == expected)
+    let expected = format!(
+        "{}_{}_{}.deb",
+        package.name,
+        package.version.replace(':', "%3a"),
+        package.arch
+    );
+    path.file_name()
+        .is_some_and(|name| name.to_string_lossy() == expected)
 }
 
 #[cfg(test)]
@@ -172,8 +205,14 @@ mod tests {
     fn offline_names_what_is_missing() {
         let home = tempfile::tempdir().unwrap();
         let cache = Cache::open(Some(home.path())).unwrap();
-        let error = Pool::of(&cache).ensure(&cache, None, &[package(b"deb")]).unwrap_err().to_string();
-        assert!(error.starts_with("1 of 1 packages are not cached, the first is openssh-server 1:10.0p1-7"), "{error}");
+        let error = Pool::of(&cache)
+            .ensure(&cache, None, &[package(b"deb")])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("1 of 1 packages are not cached, the first is openssh-server 1:10.0p1-7"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -182,7 +221,13 @@ mod tests {
         let cache = Cache::open(Some(home.path())).unwrap();
         let file = home.path().join("openssh-server_1%3a10.0p1-7_amd64.deb");
         std::fs::write(&file, "other").unwrap();
-        let error = Pool::of(&cache).take(&package(b"deb"), &[file]).unwrap_err().to_string();
-        assert!(error.starts_with("openssh-server 1:10.0p1-7: the archive serves a file with SHA-256 "), "{error}");
+        let error = Pool::of(&cache)
+            .take(&package(b"deb"), &[file])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("openssh-server 1:10.0p1-7: the archive serves a file with SHA-256 "),
+            "{error}"
+        );
     }
 }

@@ -34,7 +34,10 @@ pub fn make(directory: &Path, pool: &Pool, packages: &[Package], log: &Path) -> 
         let name = format!("{}.deb", package.sha256);
         fsx::link_or_copy(&pool.file(package), &directory.join(&name))?;
         let control = control(pool, package, log)?;
-        let fields = format!("Filename: ./{name}\nSize: {}\nSHA256: {}\n", package.size, package.sha256);
+        let fields = format!(
+            "Filename: ./{name}\nSize: {}\nSHA256: {}\n",
+            package.size, package.sha256
+        );
         // Writing to a String cannot fail.
         let _ = writeln!(index, "{}\n{fields}", control.trim_end());
     }
@@ -51,7 +54,10 @@ fn control(pool: &Pool, package: &Package, log: &Path) -> Result<String, Reposit
         .arg("--field")
         .arg(pool.file(package))
         .output(log)
-        .map_err(|source| RepositoryError::Control { name: package.name.clone(), source })?;
+        .map_err(|source| RepositoryError::Control {
+            name: package.name.clone(),
+            source,
+        })?;
     fsx::write_atomically(&kept, text.as_bytes())?;
     Ok(text)
 }
@@ -62,7 +68,9 @@ pub fn source_line(directory: &Path) -> String {
     let mut path = String::new();
     for byte in directory.as_os_str().as_encoded_bytes() {
         match byte {
-            b'/' | b'.' | b'-' | b'_' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => path.push(char::from(*byte)),
+            b'/' | b'.' | b'-' | b'_' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => {
+                path.push(char::from(*byte))
+            }
             other => {
                 let _ = write!(path, "%{other:02x}");
             }
@@ -77,6 +85,9 @@ mod tests {
 
     #[test]
     fn a_path_with_spaces_stays_one_word() {
-        assert_eq!(source_line(Path::new("/tmp/my cache/repo")), "deb [trusted=yes] copy:/tmp/my%20cache/repo ./");
+        assert_eq!(
+            source_line(Path::new("/tmp/my cache/repo")),
+            "deb [trusted=yes] copy:/tmp/my%20cache/repo ./"
+        );
     }
 }

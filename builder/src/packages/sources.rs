@@ -23,17 +23,34 @@ pub struct Source {
 pub fn to_list(sources: &[Source]) -> String {
     let mut text = String::new();
     for source in sources {
-        let options = if source.options.is_empty() { String::new() } else { format!("[{}] ", source.options.join(" ")) };
+        let options = if source.options.is_empty() {
+            String::new()
+        } else {
+            format!("[{}] ", source.options.join(" "))
+        };
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "deb {options}{} {} {}", source.uri, source.suite, COMPONENTS.join(" "));
+        let _ = writeln!(
+            text,
+            "deb {options}{} {} {}",
+            source.uri,
+            source.suite,
+            COMPONENTS.join(" ")
+        );
     }
     text
 }
 
 /// The archive that a spec names.
 pub fn of_mirror(mirror: &str, suite: &str, keyring: Option<&str>) -> Vec<Source> {
-    let options = keyring.map(|path| format!("signed-by={path}")).into_iter().collect();
-    vec![Source { options, uri: mirror.to_owned(), suite: suite.to_owned() }]
+    let options = keyring
+        .map(|path| format!("signed-by={path}"))
+        .into_iter()
+        .collect();
+    vec![Source {
+        options,
+        uri: mirror.to_owned(),
+        suite: suite.to_owned(),
+    }]
 }
 
 /// What a host with codename `host` uses, translated to `suite`. `files` are the texts of its source files, with
@@ -41,9 +58,15 @@ pub fn of_mirror(mirror: &str, suite: &str, keyring: Option<&str>) -> Vec<Source
 pub fn translate(files: &[(String, String)], host: &str, suite: &str) -> Vec<Source> {
     let mut found: Vec<Source> = Vec::new();
     for (name, text) in files {
-        let written = if name.ends_with(".sources") { deb822(text) } else { one_line(text) };
+        let written = if name.ends_with(".sources") {
+            deb822(text)
+        } else {
+            one_line(text)
+        };
         for source in written {
-            let Some(suite) = exchange(&source.suite, host, suite) else { continue };
+            let Some(suite) = exchange(&source.suite, host, suite) else {
+                continue;
+            };
             let source = Source { suite, ..source };
             if !found.contains(&source) {
                 found.push(source);
@@ -81,26 +104,45 @@ fn one_line_entry(line: &str) -> Option<Source> {
 
 /// Whom to trust is the host's business; its architectures and languages are not the image's.
 fn kept_options(options: impl Iterator<Item = String>) -> Vec<String> {
-    options.filter(|option| option.starts_with("signed-by=") || option.starts_with("trusted=")).collect()
+    options
+        .filter(|option| option.starts_with("signed-by=") || option.starts_with("trusted="))
+        .collect()
 }
 
 fn deb822(text: &str) -> Vec<Source> {
-    super::stanza::parse(text).iter().flat_map(deb822_stanza).collect()
+    super::stanza::parse(text)
+        .iter()
+        .flat_map(deb822_stanza)
+        .collect()
 }
 
 fn deb822_stanza(stanza: &super::stanza::Stanza) -> Vec<Source> {
-    let words = |key: &str| -> Vec<String> { stanza.get(key).unwrap_or("").split_whitespace().map(str::to_owned).collect() };
+    let words = |key: &str| -> Vec<String> {
+        stanza
+            .get(key)
+            .unwrap_or("")
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect()
+    };
     let enabled = !matches!(stanza.get("Enabled").map(str::trim), Some("no" | "false"));
     if !enabled || !words("Types").iter().any(|kind| kind == "deb") {
         return Vec::new();
     }
-    let signed_by = words("Signed-By").first().filter(|path| path.starts_with('/')).map(|path| format!("signed-by={path}"));
+    let signed_by = words("Signed-By")
+        .first()
+        .filter(|path| path.starts_with('/'))
+        .map(|path| format!("signed-by={path}"));
     let trusted = words("Trusted").first().map(|value| format!("trusted={value}"));
     let options = kept_options(signed_by.into_iter().chain(trusted));
     let mut found = Vec::new();
     for uri in words("URIs") {
         for suite in words("Suites") {
-            found.push(Source { options: options.clone(), uri: uri.clone(), suite });
+            found.push(Source {
+                options: options.clone(),
+                uri: uri.clone(),
+                suite,
+            });
         }
     }
     found
@@ -157,6 +199,9 @@ mod tests {
     #[test]
     fn a_named_mirror_is_taken_as_it_is() {
         let text = to_list(&of_mirror("http://mirror.example/debian", "trixie", None));
-        assert_eq!(text, "deb http://mirror.example/debian trixie main non-free-firmware\n");
+        assert_eq!(
+            text,
+            "deb http://mirror.example/debian trixie main non-free-firmware\n"
+        );
     }
 }

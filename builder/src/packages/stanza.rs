@@ -7,7 +7,10 @@ pub struct Stanza(Vec<(String, String)>);
 impl Stanza {
     /// The value of `key`, whatever its case; continuation lines follow after line breaks.
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.0.iter().find(|(name, _)| name.eq_ignore_ascii_case(key)).map(|(_, value)| value.as_str())
+        self.0
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(key))
+            .map(|(_, value)| value.as_str())
     }
 }
 
