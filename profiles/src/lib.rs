@@ -7,6 +7,7 @@
 //! [`plan`] says which [`knob`] goes from what to what and why, [`journal`] and [`state`] say how far that came,
 //! [`measure`] holds what was seen and [`verdict`] what follows from it.
 
+pub mod decide;
 pub mod device;
 pub mod digest;
 pub mod envelope;
@@ -18,6 +19,7 @@ pub mod measure;
 pub mod plan;
 pub mod site;
 pub mod state;
+pub mod stats;
 pub mod status;
 pub mod undo;
 pub mod value;
