@@ -7,6 +7,8 @@
 //! [`plan`] says which [`knob`] goes from what to what and why, [`journal`] and [`state`] say how far that came,
 //! [`measure`] holds what was seen and [`verdict`] what follows from it.
 
+pub mod catalog;
+pub mod conclude;
 pub mod decide;
 pub mod device;
 pub mod digest;

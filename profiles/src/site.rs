@@ -20,6 +20,37 @@ pub enum Role {
     RemoteProcessing,
 }
 
+impl Role {
+    /// All roles.
+    pub const ALL: [Role; 4] = [
+        Role::Dtn,
+        Role::Perfsonar,
+        Role::XrootdFrontend,
+        Role::RemoteProcessing,
+    ];
+
+    /// The name used in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Dtn => "dtn",
+            Role::Perfsonar => "perfsonar",
+            Role::XrootdFrontend => "xrootd-frontend",
+            Role::RemoteProcessing => "remote-processing",
+        }
+    }
+
+    /// The role with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.name() == name)
+    }
+}
+
+impl std::fmt::Display for Role {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 /// `site.toml` as written: nothing is required.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -179,6 +210,14 @@ mod tests {
         let node: SiteFile = toml::from_str("rtt_ms = 200").unwrap();
         let site = image.overlaid_by(node).check().unwrap();
         assert_eq!((site.role, site.rtt_ms), (Some(Role::Dtn), 200));
+    }
+
+    #[test]
+    fn the_name_of_a_role_is_its_serialised_form() {
+        for role in Role::ALL {
+            assert_eq!(serde_json::to_value(role).unwrap(), role.name());
+            assert_eq!(Role::from_name(role.name()), Some(role));
+        }
     }
 
     #[test]

@@ -1,0 +1,367 @@
+//! Which ports carry data: physical ports of the kernel, the fastest with link, each once.
+
+use super::Reasons;
+use super::link::{self, LinkState};
+use crate::facts::{Facts, Nic};
+
+/// A port that may carry data.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Port<'a> {
+    pub(super) name: &'a str,
+    pub(super) nic: &'a Nic,
+    /// The bond or team that it is a leg of.
+    pub(super) bond: Option<&'a Nic>,
+}
+
+impl Port<'_> {
+    pub(super) fn state(&self) -> LinkState {
+        link::state_of(self)
+    }
+
+    pub(super) fn mbps(&self) -> Option<u32> {
+        link::mbps_of(self)
+    }
+
+    /// Part of a cluster fabric (InfiniBand, Omni-Path), not of an Ethernet.
+    fn is_fabric(&self) -> bool {
+        self.nic.kind.as_deref() == Some("ipoib") || self.nic.fabric.is_some()
+    }
+
+    /// The card: the PCI address without its function.
+    fn card(&self) -> Option<&str> {
+        let slot = self.nic.pci_slot.as_deref()?;
+        Some(slot.rsplit_once('.').map_or(slot, |(card, _)| card))
+    }
+
+    /// Whether an address that others can reach is on it.
+    fn has_address(&self) -> bool {
+        let of = |nic: &Nic| {
+            let scope = nic
+                .addr_scope
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            nic.default_network == Some(true) || scope.contains("public") || scope.contains("private")
+        };
+        of(self.nic) || self.bond.is_some_and(of)
+    }
+}
+
+/// Drivers of cards that reach 1 Gb/s at most.
+const GIGABIT_DRIVERS: &[&str] = &[
+    "tg3",
+    "igb",
+    "igc",
+    "e1000",
+    "e1000e",
+    "r8169",
+    "r8125",
+    "8139cp",
+    "8139too",
+    "bnx2",
+    "forcedeth",
+    "sky2",
+    "skge",
+    "jme",
+    "macb",
+    "bcmgenet",
+    "stmmac",
+    "dwmac",
+];
+
+/// Drivers of interfaces on USB, which lead to the service processor of a server.
+const USB_DRIVERS: &[&str] = &[
+    "cdc_ether",
+    "rndis_host",
+    "cdc_ncm",
+    "cdc_eem",
+    "cdc_subset",
+    "ipheth",
+    "r8152",
+    "ax88179_178a",
+];
+
+/// Drivers that take a device away from the kernel.
+const USER_SPACE_DRIVERS: &[&str] = &["vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub"];
+
+/// The data ports of a host, and why them.
+pub(super) fn choose<'a>(facts: &'a Facts, reasons: &mut Reasons) -> Vec<Port<'a>> {
+    let all = candidates(facts);
+    note_unusable(facts, reasons);
+    let up: Vec<Port<'a>> = all
+        .iter()
+        .copied()
+        .filter(|port| port.state() == LinkState::Up)
+        .collect();
+    let chosen = if up.is_empty() {
+        without_link_state(all, reasons)
+    } else {
+        fastest(up, &all, reasons)
+    };
+    if chosen.is_empty() && !reasons.why.iter().any(|why| why.starts_with("data_nics")) {
+        reasons
+            .why
+            .push("data_nics: none, no port can carry data".to_owned());
+    }
+    chosen
+}
+
+/// All ports that may carry data, whatever their link: bonds resolved to their legs.
+fn candidates(facts: &Facts) -> Vec<Port<'_>> {
+    let by_name = |name: &str| facts.nics.iter().find(|nic| nic.name.as_deref() == Some(name));
+    let mut ports: Vec<Port<'_>> = Vec::new();
+    for nic in &facts.nics {
+        let Some(name) = nic.name.as_deref() else { continue };
+        let master = nic.master.as_deref().and_then(by_name);
+        if master.is_some_and(|master| master.driver.as_deref() == Some("hv_netvsc"))
+            || !may_carry_data(nic, facts)
+        {
+            continue;
+        }
+        let bond = master
+            .filter(|master| is_bond(master))
+            .or_else(|| bond_with_member(facts, name));
+        ports.push(Port { name, nic, bond });
+    }
+    ports
+}
+
+fn is_bond(nic: &Nic) -> bool {
+    matches!(nic.kind.as_deref(), Some("bond" | "team"))
+}
+
+fn bond_with_member<'a>(facts: &'a Facts, name: &str) -> Option<&'a Nic> {
+    let has = |nic: &&Nic| is_bond(nic) && nic.members.iter().flatten().any(|member| member == name);
+    facts.nics.iter().find(has)
+}
+
+fn may_carry_data(nic: &Nic, facts: &Facts) -> bool {
+    let driver = nic.driver.as_deref().unwrap_or_default();
+    if USER_SPACE_DRIVERS.contains(&driver)
+        || nic.driver_bound == Some(false)
+        || is_usb(nic)
+        || is_accelerator(nic)
+    {
+        return false;
+    }
+    let in_file = |name: &String| facts.nics.iter().any(|other| other.name.as_ref() == Some(name));
+    match nic.kind.as_deref() {
+        Some("physical" | "ipoib") | None => !is_representor(nic),
+        // Inside a guest the PF is not to be seen.
+        Some("vf") => !nic.parent.as_ref().is_some_and(in_file),
+        // The synthetic interface of Hyper-V carries the data, with or without a VF beneath it.
+        Some("virtual") => driver == "hv_netvsc",
+        Some("bond" | "team") => !nic.members.iter().flatten().any(in_file) && !is_master(nic, facts),
+        _ => false,
+    }
+}
+
+fn is_master(nic: &Nic, facts: &Facts) -> bool {
+    facts
+        .nics
+        .iter()
+        .any(|other| other.master.is_some() && other.master == nic.name)
+}
+
+/// A port of an embedded switch that stands for a VF or another function: `pf0vf1`, `c1pf0sf3`.
+fn is_representor(nic: &Nic) -> bool {
+    let port = nic.phys_port_name.as_deref().unwrap_or_default();
+    let flavour = nic.devlink_flavour.as_deref().unwrap_or("physical");
+    port.contains("pf") || flavour != "physical"
+}
+
+fn is_usb(nic: &Nic) -> bool {
+    let driver = nic.driver.as_deref().unwrap_or_default();
+    let name = nic.name.as_deref().unwrap_or_default();
+    nic.bus.as_deref() == Some("usb")
+        || nic.usb_id.is_some()
+        || USB_DRIVERS.contains(&driver)
+        || is_usb_name(name)
+}
+
+/// `usb0`, or a predictable name with a USB port in it, `enp0s20f0u7u2c2`.
+fn is_usb_name(name: &str) -> bool {
+    let numbered = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+    if let Some(rest) = name.strip_prefix("usb") {
+        return numbered(rest);
+    }
+    let Some(path) = name
+        .strip_prefix("en")
+        .filter(|path| path.starts_with(['p', 's', 'P']))
+    else {
+        return false;
+    };
+    path.match_indices('u').any(|(at, _)| numbered(&path[at + 1..]))
+}
+
+fn is_accelerator(nic: &Nic) -> bool {
+    let says = |text: &Option<String>| {
+        let text = text.as_deref().unwrap_or_default().to_ascii_lowercase();
+        ["fpga", "alveo", "accelerator"]
+            .iter()
+            .any(|word| text.contains(word))
+    };
+    says(&nic.name) || says(&nic.model)
+}
+
+/// The fastest ports with link; an Ethernet of 10G or more goes before a fabric.
+fn fastest<'a>(up: Vec<Port<'a>>, all: &[Port<'a>], reasons: &mut Reasons) -> Vec<Port<'a>> {
+    let (fabric, ethernet): (Vec<_>, Vec<_>) = up.into_iter().partition(Port::is_fabric);
+    let top = |ports: &[Port<'_>]| ports.iter().filter_map(Port::mbps).max();
+    if !fabric.is_empty() && !ethernet.is_empty() && top(&ethernet).is_none_or(|mbps| mbps < 10_000) {
+        reasons.unsure("data_nic");
+        reasons.unsure("speed_class");
+        reasons
+            .why
+            .push("data_nics: cannot tell, beside a fabric there is no Ethernet of 10G or more".to_owned());
+        return Vec::new();
+    }
+    let ports = if ethernet.is_empty() { fabric } else { ethernet };
+    let Some(best) = top(&ports) else {
+        return all_of_unknown_speed(ports, reasons);
+    };
+    let (chosen, slower): (Vec<_>, Vec<_>) = ports.into_iter().partition(|port| {
+        // A leg that has link but no speed of its own goes with the leg that has one.
+        port.mbps().is_none_or(|mbps| mbps == best) && (port.mbps().is_some() || port.bond.is_some())
+    });
+    note_doubts(&chosen, &slower, all, best, reasons);
+    reasons.why.push(format!(
+        "data_nics: {}, the fastest with link ({best} Mb/s)",
+        names(&chosen)
+    ));
+    chosen
+}
+
+/// Ports with link whose speed nobody knows: one port or one bond is the answer, several are not.
+fn all_of_unknown_speed<'a>(ports: Vec<Port<'a>>, reasons: &mut Reasons) -> Vec<Port<'a>> {
+    if is_one(&ports) {
+        reasons
+            .why
+            .push(format!("data_nics: {}, all that has link", names(&ports)));
+        return ports;
+    }
+    let (with, _): (Vec<_>, Vec<_>) = ports.iter().copied().partition(Port::has_address);
+    reasons.unsure("data_nic");
+    if is_one(&with) {
+        reasons.why.push(format!(
+            "data_nics: {}, the one that has an address",
+            names(&with)
+        ));
+        return with;
+    }
+    reasons.why.push(format!(
+        "data_nics: cannot tell, the speed of none of {} is known",
+        names(&ports)
+    ));
+    Vec::new()
+}
+
+/// No port is known to have link: one card that is no management card is the answer, several are not.
+fn without_link_state<'a>(all: Vec<Port<'a>>, reasons: &mut Reasons) -> Vec<Port<'a>> {
+    let down = |port: &Port<'_>| port.state() == LinkState::Down;
+    if !all.is_empty() && all.iter().all(down) {
+        reasons
+            .why
+            .push(format!("data_nics: none, no carrier on {}", names(&all)));
+        return Vec::new();
+    }
+    let mut ports: Vec<_> = all
+        .into_iter()
+        .filter(|port| !down(port) && !port.is_fabric())
+        .collect();
+    narrow(&mut ports, |port| {
+        !GIGABIT_DRIVERS.contains(&port.nic.driver.as_deref().unwrap_or_default())
+    });
+    narrow(&mut ports, |port| !port.name.starts_with("pci-"));
+    if ports.len() > 1 && !is_one_bond(&ports) {
+        reasons.unsure("data_nic");
+    }
+    if is_one(&ports) {
+        reasons.why.push(format!(
+            "data_nics: {}, the only card that may carry data",
+            names(&ports)
+        ));
+        return ports;
+    }
+    if !ports.is_empty() {
+        reasons.why.push(format!(
+            "data_nics: cannot tell, {} are alike and show no link",
+            names(&ports)
+        ));
+    }
+    Vec::new()
+}
+
+/// Keeps what fits, when anything does.
+fn narrow(ports: &mut Vec<Port<'_>>, fits: impl Fn(&Port<'_>) -> bool) {
+    if ports.iter().any(&fits) {
+        ports.retain(&fits);
+    }
+}
+
+fn is_one_bond(ports: &[Port<'_>]) -> bool {
+    let bond = |port: &Port<'_>| port.bond.and_then(|bond| bond.name.clone());
+    ports
+        .first()
+        .is_some_and(|first| bond(first).is_some() && ports.iter().all(|port| bond(port) == bond(first)))
+}
+
+/// One port, the legs of one bond, or the ports of one card.
+fn is_one(ports: &[Port<'_>]) -> bool {
+    let one_card = || {
+        let card = ports.first().and_then(Port::card);
+        card.is_some() && ports.iter().all(|port| port.card() == card)
+    };
+    ports.len() == 1 || is_one_bond(ports) || (!ports.is_empty() && one_card())
+}
+
+fn names(ports: &[Port<'_>]) -> String {
+    ports.iter().map(|port| port.name).collect::<Vec<_>>().join(", ")
+}
+
+/// What speaks against the fastest ports: an address elsewhere, equal ports on several cards, a dead leg.
+fn note_doubts(chosen: &[Port<'_>], slower: &[Port<'_>], all: &[Port<'_>], best: u32, reasons: &mut Reasons) {
+    let fast = |port: &&Port<'_>| port.mbps().is_some_and(|mbps| mbps >= 10_000);
+    let rival = slower.iter().filter(fast).find(|port| port.has_address());
+    if let Some(rival) = rival.filter(|_| !chosen.iter().any(Port::has_address)) {
+        reasons.unsure("data_nic");
+        reasons.unsure("speed_class");
+        let (name, chosen) = (rival.name, names(chosen));
+        reasons.findings.push(format!(
+            "the address is on {name}, and {chosen} is faster and has none"
+        ));
+    }
+    if !is_one(chosen) {
+        reasons.unsure("data_nic");
+    }
+    let dead = all
+        .iter()
+        .filter(|port| port.state() == LinkState::Down && port.bond.is_some());
+    for port in dead.filter(|port| is_one_bond(&[chosen, &[**port]].concat())) {
+        reasons
+            .findings
+            .push(format!("{} is a leg of the data bond and has no link", port.name));
+    }
+    if best < 10_000 {
+        let idle = all.iter().filter(|port| port.state() == LinkState::Unknown);
+        let idle: Vec<_> = idle
+            .filter(|port| !GIGABIT_DRIVERS.contains(&port.nic.driver.as_deref().unwrap_or("")))
+            .collect();
+        if let Some(port) = idle.first() {
+            reasons
+                .findings
+                .push(format!("{} may be faster and shows no link", port.name));
+        }
+    }
+}
+
+fn note_unusable(facts: &Facts, reasons: &mut Reasons) {
+    for nic in facts.nics.iter().filter(|nic| nic.driver_bound == Some(false)) {
+        let name = nic
+            .name
+            .as_deref()
+            .or(nic.pci_slot.as_deref())
+            .unwrap_or("a port");
+        reasons.findings.push(format!("{name} has no driver"));
+    }
+}

@@ -1,0 +1,144 @@
+//! Rules of [`super::conclude`] on small hosts; whole machines are in `tests/hardware.rs`.
+
+use super::*;
+use crate::site::SiteFile;
+
+fn concluded(toml: &str) -> Conclusions {
+    concluded_at(toml, SiteFile::default())
+}
+
+fn concluded_at(toml: &str, site: SiteFile) -> Conclusions {
+    conclude(&toml::from_str(toml).unwrap(), &site.check().unwrap())
+}
+
+#[test]
+fn a_guest_that_looks_like_a_server_has_its_virtio_port_and_its_nvme_disk() {
+    let facts = "[host]\ncpu_hypervisor_flag = false\ndmi_vendor = 'Supermicro'\ndmi_product = 'SYS-1'\n\
+        [[nic]]\nname = 'enp1s0'\nkind = 'physical'\ndriver = 'virtio_net'\nbus = 'virtio'\noperstate = 'up'\n\
+        carrier = true\nspeed_mbps = 100000\nnuma_node = -1\n\
+        [[block]]\nname = 'vda'\ntransport = 'virtio'\nsize_bytes = 8000000000\nholds_root = true\n\
+        [[block]]\nname = 'nvme0n1'\ntransport = 'nvme'\nnvme_transport = 'pcie'\nsize_bytes = 4294967296\n";
+    let seen = concluded(facts);
+    assert_eq!(seen.data_nics, ["enp1s0"]);
+    assert_eq!(
+        (seen.speed_class, seen.link_mbps, seen.link_stated),
+        (SpeedClass::G100, Some(100_000), false)
+    );
+    assert_eq!(
+        (seen.storage_class, seen.data_disks),
+        (StorageClass::Nvme, vec!["nvme0n1".to_owned()])
+    );
+    assert_eq!(seen.virtualised.guest, Guest::No);
+    assert_eq!(seen.numa_node, None);
+    let plain = concluded(&facts.replace("false\ndmi_vendor = 'Supermicro'", "true\ndmi_vendor = 'QEMU'"));
+    assert_eq!(plain.virtualised.guest, Guest::Yes);
+}
+
+#[test]
+fn a_port_without_carrier_is_no_data_port() {
+    let seen = concluded("[[nic]]\nname = 'eth0'\nkind = 'physical'\ncarrier = false\nspeed_mbps = 25000\n");
+    assert!(seen.data_nics.is_empty());
+    assert!(
+        seen.why
+            .contains(&"data_nics: none, no carrier on eth0".to_owned()),
+        "{:?}",
+        seen.why
+    );
+    assert_eq!(seen.speed_class, SpeedClass::Unknown);
+}
+
+#[test]
+fn an_unknown_speed_stays_unknown_unless_the_site_states_it() {
+    for number in ["-1", "0", "65535", "4294967295"] {
+        let facts =
+            format!("[[nic]]\nname = 'eth0'\nkind = 'physical'\ncarrier = true\nspeed_mbps = {number}\n");
+        let seen = concluded(&facts);
+        assert_eq!(
+            (seen.link_mbps, seen.speed_class),
+            (None, SpeedClass::Unknown),
+            "{number}"
+        );
+        assert!(seen.cannot_tell.contains(&"speed_class".to_owned()));
+        let site = SiteFile {
+            link_mbps: Some(25_000),
+            ..SiteFile::default()
+        };
+        let stated = concluded_at(&facts, site);
+        assert_eq!((stated.link_mbps, stated.link_stated), (Some(25_000), true));
+        assert!(
+            stated
+                .why
+                .contains(&"speed_class: 25000 Mb/s stated by the site".to_owned())
+        );
+    }
+}
+
+#[test]
+fn what_the_site_states_does_not_beat_what_the_kernel_knows() {
+    let site = SiteFile {
+        link_mbps: Some(100_000),
+        ..SiteFile::default()
+    };
+    let seen = concluded_at(
+        "[[nic]]\nname = 'eth0'\nkind = 'physical'\nspeed_mbps = 10000\n",
+        site,
+    );
+    assert_eq!((seen.link_mbps, seen.link_stated), (Some(10_000), false));
+}
+
+#[test]
+fn a_bond_is_its_legs_and_its_sum_is_not_the_speed_of_a_flow() {
+    let facts = |mode: &str| {
+        format!(
+            "[[nic]]\nname = 'bond0'\nkind = 'bond'\nspeed_mbps = 50000\noperstate = 'up'\nbond_mode = '{mode}'\n\
+             members = ['p0', 'p1']\n[[nic]]\nname = 'p0'\nkind = 'physical'\nmaster = 'bond0'\n\
+             [[nic]]\nname = 'p1'\nkind = 'physical'\nmaster = 'bond0'\n"
+        )
+    };
+    let lacp = concluded(&facts("802.3ad"));
+    assert_eq!(
+        (lacp.data_nics, lacp.link_mbps),
+        (vec!["p0".to_owned(), "p1".to_owned()], Some(25_000))
+    );
+    assert_eq!(concluded(&facts("active-backup")).link_mbps, Some(50_000));
+}
+
+#[test]
+fn representors_vfs_of_a_listed_port_and_usb_are_never_data_ports() {
+    let seen = concluded(
+        "[[nic]]\nname = 'p0'\nkind = 'physical'\nspeed_mbps = 25000\n\
+         [[nic]]\nname = 'pf0vf0'\nkind = 'physical'\nphys_port_name = 'pf0vf0'\nspeed_mbps = 100000\n\
+         [[nic]]\nname = 'vf'\nkind = 'vf'\nparent = 'p0'\nspeed_mbps = 100000\n\
+         [[nic]]\nname = 'enp0s20f0u7u2c2'\nkind = 'physical'\nspeed_mbps = 100000\n\
+         [[nic]]\nname = 'taken'\nkind = 'physical'\ndriver = 'vfio-pci'\nspeed_mbps = 100000\n",
+    );
+    assert_eq!(seen.data_nics, ["p0"]);
+}
+
+#[test]
+fn a_slot_that_is_slower_than_its_port_is_a_finding() {
+    let seen = concluded(
+        "[[nic]]\nname = 'p0'\nkind = 'physical'\nspeed_mbps = 100000\npcie_gts = 8.0\npcie_width = 8\n",
+    );
+    assert_eq!(
+        seen.findings,
+        ["PCIe of p0 is 8 GT/s x8, 63 Gb/s: less than its link of 100000 Mb/s"]
+    );
+}
+
+#[test]
+fn pnfs_shows_in_mountstats_only() {
+    let facts = |stats: &str| {
+        format!(
+            "[[mount]]\nfstype = 'nfs4'\ntarget_role = 'data'\nmountstats = 'statvers=1.1; pnfs={stats}'\n"
+        )
+    };
+    assert_eq!(
+        concluded(&facts("not configured")).storage_class,
+        StorageClass::Nfs
+    );
+    assert_eq!(
+        concluded(&facts("LAYOUT_NFSV4_1_FILES")).storage_class,
+        StorageClass::Pnfs
+    );
+}
