@@ -15,6 +15,8 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
+    /// Boot an image in QEMU, drive it, throw it away
+    Boot(Box<cmd::boot::BootArgs>),
     /// Show where the tools tree is; make it when there is none
     Tools(cmd::tools::ToolsArgs),
     /// Run a program inside a tree, in namespaces of its own

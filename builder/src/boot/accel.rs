@@ -65,15 +65,24 @@ pub struct Chosen {
 /// Chooses the accelerator; probes KVM unless emulation was asked for.
 pub fn choose(choice: AccelChoice, tree: &QemuTree, firmware: &Path) -> Result<Chosen, BootError> {
     if choice == AccelChoice::Tcg {
-        return Ok(Chosen { accel: Accel::Tcg, reason: "asked for by --accel tcg".into() });
+        return Ok(Chosen {
+            accel: Accel::Tcg,
+            reason: "asked for by --accel tcg".into(),
+        });
     }
     match (probe_kvm(tree, firmware), choice) {
         (Ok(took), _) => Ok(Chosen {
             accel: Accel::Kvm,
-            reason: format!("a guest's firmware started under it in {:.1} s", took.as_secs_f64()),
+            reason: format!(
+                "a guest's firmware started under it in {:.1} s",
+                took.as_secs_f64()
+            ),
         }),
         (Err(why), AccelChoice::Kvm) => Err(BootError::NoKvm(why)),
-        (Err(why), _) => Ok(Chosen { accel: Accel::Tcg, reason: format!("KVM does not work here: {why}") }),
+        (Err(why), _) => Ok(Chosen {
+            accel: Accel::Tcg,
+            reason: format!("KVM does not work here: {why}"),
+        }),
     }
 }
 
@@ -93,7 +102,9 @@ fn probe_kvm(tree: &QemuTree, firmware: &Path) -> Result<Duration, String> {
     let started = Instant::now();
     let mut command = probe_command(tree, firmware).map_err(|error| error.to_string())?;
     tie_to_parent(&mut command, Vec::new());
-    let mut child = command.spawn().map_err(|error| format!("QEMU cannot be started: {error}"))?;
+    let mut child = command
+        .spawn()
+        .map_err(|error| format!("QEMU cannot be started: {error}"))?;
     let (serial, stderr) = (child.stdout.take(), child.stderr.take());
     // The reader ends by itself: at the firmware's line, or when the kill below closes the pipe.
     let (say, heard) = std::sync::mpsc::channel();
@@ -110,7 +121,10 @@ fn probe_kvm(tree: &QemuTree, firmware: &Path) -> Result<Duration, String> {
     match up {
         Ok(true) => Ok(started.elapsed()),
         Ok(false) => Err(format!("QEMU ended with {status}: {}", output_tail(stderr))),
-        Err(_) => Err(format!("the firmware said nothing within {} s", PROBE_TIME.as_secs())),
+        Err(_) => Err(format!(
+            "the firmware said nothing within {} s",
+            PROBE_TIME.as_secs()
+        )),
     }
 }
 
@@ -118,11 +132,25 @@ fn probe_command(tree: &QemuTree, firmware: &Path) -> Result<Command, BootError>
     let mut command = tree.qemu()?;
     command
         .args(["-no-user-config", "-nodefaults", "-display", "none", "-no-reboot"])
-        .args(["-machine", "q35,smm=off,pflash0=code", "-accel", "kvm", "-cpu", "max", "-m", "256"])
+        .args([
+            "-machine",
+            "q35,smm=off,pflash0=code",
+            "-accel",
+            "kvm",
+            "-cpu",
+            "max",
+            "-m",
+            "256",
+        ])
         .arg("-blockdev")
         .arg(
-            super::disk::block_node("code", super::utf8(firmware)?, super::disk::ImageFormat::Raw, true)
-                .to_string(),
+            super::disk::block_node(
+                "code",
+                super::utf8(firmware)?,
+                super::disk::ImageFormat::Raw,
+                true,
+            )
+            .to_string(),
         )
         .args(["-serial", "stdio"])
         .stdin(Stdio::null())
@@ -139,7 +167,10 @@ fn firmware_speaks(mut serial: impl Read) -> bool {
             Ok(0) | Err(_) => return false,
             Ok(count) => seen.extend_from_slice(&buffer[..count]),
         }
-        if seen.windows(FIRMWARE_IS_UP.len()).any(|window| window == FIRMWARE_IS_UP) {
+        if seen
+            .windows(FIRMWARE_IS_UP.len())
+            .any(|window| window == FIRMWARE_IS_UP)
+        {
             return true;
         }
     }
@@ -151,7 +182,9 @@ mod tests {
 
     #[test]
     fn the_firmware_is_up_at_its_first_line_and_not_before() {
-        assert!(firmware_speaks(&b"\x1b[2J\x1b[01;01HBdsDxe: loading Boot0001"[..]));
+        assert!(firmware_speaks(
+            &b"\x1b[2J\x1b[01;01HBdsDxe: loading Boot0001"[..]
+        ));
         assert!(!firmware_speaks(&b"\x1b[2J"[..]));
     }
 
@@ -159,6 +192,9 @@ mod tests {
     fn emulation_that_was_asked_for_is_not_probed() {
         let nowhere = Path::new("/nonexistent");
         let chosen = choose(AccelChoice::Tcg, &QemuTree::new(nowhere), nowhere).unwrap();
-        assert_eq!((chosen.accel, chosen.reason.as_str()), (Accel::Tcg, "asked for by --accel tcg"));
+        assert_eq!(
+            (chosen.accel, chosen.reason.as_str()),
+            (Accel::Tcg, "asked for by --accel tcg")
+        );
     }
 }

@@ -31,7 +31,10 @@ impl FromStr for DiskBus {
             "nvme" => Ok(DiskBus::Nvme),
             "virtio" => Ok(DiskBus::Virtio),
             "sata" => Ok(DiskBus::Sata),
-            other => Err(FieldError(format!("{other:?} is no kind of disk, expected {}", DiskBus::NAMES))),
+            other => Err(FieldError(format!(
+                "{other:?} is no kind of disk, expected {}",
+                DiskBus::NAMES
+            ))),
         }
     }
 }
@@ -85,14 +88,20 @@ impl DiskSpec {
             (1..=20).contains(&serial.len()) && serial.bytes().all(|byte| byte.is_ascii_graphic())
         };
         if let Some(serial) = self.serial.as_ref().filter(|serial| !printable(serial)) {
-            return Err(FieldError::value("serial", serial, "1 to 20 printable ASCII letters"));
+            return Err(FieldError::value(
+                "serial",
+                serial,
+                "1 to 20 printable ASCII letters",
+            ));
         }
         Ok(self)
     }
 
     /// The serial number: its own, or the numbered one.
     pub fn serial(&self, index: usize) -> String {
-        self.serial.clone().unwrap_or_else(|| format!("DTNDISK{index:04}"))
+        self.serial
+            .clone()
+            .unwrap_or_else(|| format!("DTNDISK{index:04}"))
     }
 
     /// The device object `id` over the block node `node`; the `index`th data disk, on `bus` when one is given.
@@ -140,7 +149,11 @@ impl ImageFormat {
 
     /// The format of a file that begins with `head`.
     pub fn of(head: &[u8]) -> ImageFormat {
-        if head.starts_with(b"QFI\xfb") { ImageFormat::Qcow2 } else { ImageFormat::Raw }
+        if head.starts_with(b"QFI\xfb") {
+            ImageFormat::Qcow2
+        } else {
+            ImageFormat::Raw
+        }
     }
 }
 
@@ -181,13 +194,19 @@ mod tests {
     #[test]
     fn what_a_disk_cannot_be_is_refused_with_the_reason() {
         let cases = [
-            ("floppy,size=1M", "is no kind of disk, expected nvme, virtio or sata"),
+            (
+                "floppy,size=1M",
+                "is no kind of disk, expected nvme, virtio or sata",
+            ),
             ("size=1G", "is no kind of disk"),
             ("nvme", "a disk needs size=SIZE or file=PATH"),
             ("nvme,size=many", "expected a size such as 512M"),
             ("virtio,size=1G,block=1000", "expected 512 or 4096"),
             ("virtio,size=1G,serial=a b", "1 to 20 printable ASCII letters"),
-            ("sata,size=1G,bus=3", "unknown key \"bus\", expected one of: size, file, serial, block"),
+            (
+                "sata,size=1G,bus=3",
+                "unknown key \"bus\", expected one of: size, file, serial, block",
+            ),
         ];
         for (text, message) in cases {
             let error = text.parse::<DiskSpec>().unwrap_err().0;

@@ -95,8 +95,8 @@ pub enum BootError {
     Shell(String),
     /// A device that was plugged in never showed up.
     #[error(
-        "the guest did not show {device} within {seconds} s of being plugged in\n\
-         hint: is its driver in the image? the guest's own view:\n{seen}"
+        "the guest did not show {device} within {seconds} s of being plugged in; it shows:\n{seen}\n\
+         hint: is the device's driver in the image?"
     )]
     NotSeen {
         /// The device, as given.

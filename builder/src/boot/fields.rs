@@ -29,7 +29,10 @@ pub(crate) struct Fields {
 impl Fields {
     /// Splits `text`; only the first item may be a bare word.
     pub(crate) fn parse(text: &str) -> Result<Fields, FieldError> {
-        let mut fields = Fields { kind: None, pairs: Vec::new() };
+        let mut fields = Fields {
+            kind: None,
+            pairs: Vec::new(),
+        };
         for (index, item) in split_commas(text).into_iter().enumerate() {
             match item.split_once('=') {
                 Some((key, value)) => fields.push(key, value)?,
@@ -65,7 +68,11 @@ impl Fields {
         expected: &str,
     ) -> Result<Option<T>, FieldError> {
         self.take(key)
-            .map(|value| value.parse().map_err(|_| FieldError::value(key, &value, expected)))
+            .map(|value| {
+                value
+                    .parse()
+                    .map_err(|_| FieldError::value(key, &value, expected))
+            })
             .transpose()
     }
 
@@ -73,9 +80,10 @@ impl Fields {
     pub(crate) fn finish(self, known: &[&str]) -> Result<(), FieldError> {
         match self.pairs.first() {
             None => Ok(()),
-            Some((key, _)) => {
-                Err(FieldError(format!("unknown key {key:?}, expected one of: {}", known.join(", "))))
-            }
+            Some((key, _)) => Err(FieldError(format!(
+                "unknown key {key:?}, expected one of: {}",
+                known.join(", ")
+            ))),
         }
     }
 }
@@ -118,20 +126,28 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_what_would_be_right() {
         let cases = [
-            ("nvme,size", r#""size" has no `=`: after the kind, every item is key=value"#),
+            (
+                "nvme,size",
+                r#""size" has no `=`: after the kind, every item is key=value"#,
+            ),
             ("nvme,size=1,size=2", "size is given twice"),
         ];
         for (text, message) in cases {
             assert_eq!(Fields::parse(text).unwrap_err().0, message, "{text}");
         }
-        let left = Fields::parse("nvme,colour=red").unwrap().finish(&["size", "file"]).unwrap_err();
+        let left = Fields::parse("nvme,colour=red")
+            .unwrap()
+            .finish(&["size", "file"])
+            .unwrap_err();
         assert_eq!(left.0, r#"unknown key "colour", expected one of: size, file"#);
     }
 
     #[test]
     fn a_value_of_the_wrong_type_names_key_and_expectation() {
         let mut fields = Fields::parse("speed=fast").unwrap();
-        let error = fields.take_parsed::<u32>("speed", "a whole number of Mb/s").unwrap_err();
+        let error = fields
+            .take_parsed::<u32>("speed", "a whole number of Mb/s")
+            .unwrap_err();
         assert_eq!(error.0, r#"speed="fast": expected a whole number of Mb/s"#);
     }
 }

@@ -52,10 +52,22 @@ pub fn parse(line: &str) -> Option<Frame> {
     let id = words.next()?.parse().ok()?;
     let word = words.next().unwrap_or_default();
     match kind {
-        "D" => Some(Frame::Done { id, word: word.to_owned() }),
-        "O" => Some(Frame::Out { id, bytes: BASE64.decode(word).ok()? }),
-        "E" => Some(Frame::Err { id, bytes: BASE64.decode(word).ok()? }),
-        "X" => Some(Frame::Exit { id, code: word.parse().ok()? }),
+        "D" => Some(Frame::Done {
+            id,
+            word: word.to_owned(),
+        }),
+        "O" => Some(Frame::Out {
+            id,
+            bytes: BASE64.decode(word).ok()?,
+        }),
+        "E" => Some(Frame::Err {
+            id,
+            bytes: BASE64.decode(word).ok()?,
+        }),
+        "X" => Some(Frame::Exit {
+            id,
+            code: word.parse().ok()?,
+        }),
         _ => None,
     }
 }
@@ -101,9 +113,22 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let runner = dir.path().join("runner");
         std::fs::write(&runner, RUNNER).unwrap();
-        let output = std::process::Command::new("sh").arg(&runner).arg("7").args(args).output().unwrap();
-        assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap().lines().map(|line| parse(line).unwrap()).collect()
+        let output = std::process::Command::new("sh")
+            .arg(&runner)
+            .arg("7")
+            .args(args)
+            .output()
+            .unwrap();
+        assert!(
+            output.stderr.is_empty(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout)
+            .unwrap()
+            .lines()
+            .map(|line| parse(line).unwrap())
+            .collect()
     }
 
     fn joined(frames: &[Frame], errors: bool) -> Vec<u8> {
@@ -128,7 +153,11 @@ mod tests {
 
     #[test]
     fn large_binary_output_comes_back_bit_for_bit() {
-        let frames = run(&["sh", "-c", "head -c 40000 /dev/zero | tr '\\0' '\\377'; printf '\\n\\036D 7 x'"]);
+        let frames = run(&[
+            "sh",
+            "-c",
+            "head -c 40000 /dev/zero | tr '\\0' '\\377'; printf '\\n\\036D 7 x'",
+        ]);
         let mut expected = vec![0xff_u8; 40000];
         expected.extend(b"\n\x1eD 7 x");
         assert_eq!(joined(&frames, false), expected);
@@ -139,7 +168,11 @@ mod tests {
         assert_eq!(run(&["cat"]), [Frame::Exit { id: 7, code: 0 }]);
         let frames = run(&["/no/such/program"]);
         assert_eq!(frames.last(), Some(&Frame::Exit { id: 7, code: 127 }));
-        assert!(String::from_utf8(joined(&frames, true)).unwrap().contains("not found"));
+        assert!(
+            String::from_utf8(joined(&frames, true))
+                .unwrap()
+                .contains("not found")
+        );
     }
 
     #[test]
@@ -152,6 +185,12 @@ mod tests {
     fn an_echo_of_what_we_typed_is_no_frame() {
         assert_eq!(parse(&done(1, "")), None);
         assert_eq!(parse("root@dtn:/# "), None);
-        assert_eq!(parse("noise\x1eD 1 abc\r"), Some(Frame::Done { id: 1, word: "abc".into() }));
+        assert_eq!(
+            parse("noise\x1eD 1 abc\r"),
+            Some(Frame::Done {
+                id: 1,
+                word: "abc".into()
+            })
+        );
     }
 }

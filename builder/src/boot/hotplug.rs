@@ -10,6 +10,7 @@ use serde_json::json;
 use super::disk::block_node;
 use super::error::BootError;
 use super::machine::{HOTPLUG_PORTS, netdev_id, nic_id, port_id};
+use super::note;
 use super::prepare::{Parts, disk_file};
 use super::qemu::QemuTree;
 use super::request::Hotplug;
@@ -87,13 +88,21 @@ pub fn check_room(devices: &[Hotplug]) -> Result<(), BootError> {
 fn wait_for(session: &mut Session, shell: &Shell, name: &str, sign: &str) -> Result<(), Stop> {
     let limit = Duration::from_secs(LIMIT + 60);
     let (mut seen, started) = (Vec::new(), session.elapsed());
-    let code = shell.run(session, script(sign).as_bytes(), limit, |_, bytes| seen.extend_from_slice(bytes))?;
+    let code = shell.run(session, script(sign).as_bytes(), limit, |_, bytes| {
+        seen.extend_from_slice(bytes)
+    })?;
     if code == 0 {
-        tracing::info!("the guest shows {name} after {:.1} s", (session.elapsed() - started).as_secs_f64());
+        let seconds = (session.elapsed() - started).as_secs_f64();
+        note(&format!("the guest shows {name} after {seconds:.1} s"));
         return Ok(());
     }
     let seen = String::from_utf8_lossy(&seen).trim_end().to_owned();
-    Err(BootError::NotSeen { device: name.to_owned(), seconds: LIMIT, seen }.into())
+    Err(BootError::NotSeen {
+        device: name.to_owned(),
+        seconds: LIMIT,
+        seen,
+    }
+    .into())
 }
 
 /// The guest's side of the wait. What is looked for travels in base64: it is the user's text.
@@ -104,14 +113,17 @@ fn script(sign: &str) -> String {
         r#"#!/bin/sh
 sign=$(printf %s {letters} | base64 -d)
 signs() {{
-    cat /sys/class/net/*/address /sys/block/*/serial /sys/block/*/device/serial 2>/dev/null | sed 's/ *$//'
+    for file in /sys/class/net/*/address /sys/block/*/serial /sys/block/*/device/serial; do
+        # Some end without a line end, some in spaces.
+        [ ! -e "$file" ] || echo "$(cat "$file")" | sed 's/ *$//'
+    done
 }}
 tries=0
 until signs | grep -qxF -e "$sign"; do
     tries=$((tries + 1))
     if [ $tries -gt {tries} ]; then
         signs
-        cat /sys/bus/pci/devices/*/uevent
+        grep -h -e ^DRIVER= -e ^PCI_ID= /sys/bus/pci/devices/*/uevent
         exit 1
     fi
     sleep 0.25

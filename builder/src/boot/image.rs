@@ -38,13 +38,20 @@ impl Image {
     /// # Errors
     /// When there is none, or when it cannot be read.
     pub fn find(out: &Path) -> Result<Image, BootError> {
-        let path = if out.is_dir() { disk_of_build(out)? } else { out.to_owned() };
+        let path = if out.is_dir() {
+            disk_of_build(out)?
+        } else {
+            out.to_owned()
+        };
         let path = path.canonicalize().map_err(BootError::file("open", &path))?;
         let mut head = Vec::new();
         File::open(&path)
             .and_then(|file| file.take(4).read_to_end(&mut head))
             .map_err(BootError::file("read", &path))?;
-        Ok(Image { path, format: ImageFormat::of(&head) })
+        Ok(Image {
+            path,
+            format: ImageFormat::of(&head),
+        })
     }
 
     /// The image's stamp as of now.
@@ -54,15 +61,24 @@ impl Image {
     pub fn stamp(&self) -> Result<Stamp, BootError> {
         let meta = std::fs::metadata(&self.path).map_err(BootError::file("look at", &self.path))?;
         let mtime = meta.modified().map_err(BootError::file("look at", &self.path))?;
-        let mtime_ns = mtime.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-        Ok(Stamp { path: self.path.clone(), size: meta.len(), mtime_ns })
+        let mtime_ns = mtime
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_nanos());
+        Ok(Stamp {
+            path: self.path.clone(),
+            size: meta.len(),
+            mtime_ns,
+        })
     }
 }
 
 /// The disk that a build's manifest lists: the raw one when it is there (fastest), else the qcow2 one.
 fn disk_of_build(out: &Path) -> Result<PathBuf, BootError> {
     let manifest = out.join(MANIFEST);
-    let no_image = |reason: String| BootError::NoImage { path: out.to_owned(), reason };
+    let no_image = |reason: String| BootError::NoImage {
+        path: out.to_owned(),
+        reason,
+    };
     let text = match std::fs::read_to_string(&manifest) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -72,16 +88,32 @@ fn disk_of_build(out: &Path) -> Result<PathBuf, BootError> {
     };
     let disks = disks_of_manifest(&text).map_err(no_image)?;
     let found = disks.iter().map(|disk| out.join(disk)).find(|path| path.exists());
-    found.ok_or_else(|| no_image(format!("{MANIFEST} lists {}, which is not there", disks.join(" and "))))
+    found.ok_or_else(|| {
+        no_image(format!(
+            "{MANIFEST} lists {}, which is not there",
+            disks.join(" and ")
+        ))
+    })
 }
 
 /// The paths of the disks in the text of a manifest, raw first.
 fn disks_of_manifest(text: &str) -> Result<Vec<String>, String> {
     let manifest: Value =
         serde_json::from_str(text).map_err(|error| format!("{MANIFEST} is no JSON: {error}"))?;
-    let artifacts = manifest["artifacts"].as_array().ok_or(format!("{MANIFEST} has no list `artifacts`"))?;
-    let paths: Vec<&str> = artifacts.iter().filter_map(|artifact| artifact["path"].as_str()).collect();
-    let ending = |suffix: &str| paths.iter().filter(move |path| path.ends_with(suffix)).map(|path| (*path).to_owned()).collect::<Vec<_>>();
+    let artifacts = manifest["artifacts"]
+        .as_array()
+        .ok_or(format!("{MANIFEST} has no list `artifacts`"))?;
+    let paths: Vec<&str> = artifacts
+        .iter()
+        .filter_map(|artifact| artifact["path"].as_str())
+        .collect();
+    let ending = |suffix: &str| {
+        paths
+            .iter()
+            .filter(move |path| path.ends_with(suffix))
+            .map(|path| (*path).to_owned())
+            .collect::<Vec<_>>()
+    };
     let disks = [ending(".raw"), ending(".qcow2")].concat();
     if disks.is_empty() {
         return Err(format!("{MANIFEST} lists no .raw and no .qcow2 file"));
@@ -114,12 +146,19 @@ mod tests {
     fn a_directory_without_a_disk_says_what_was_looked_for() {
         let out = tempfile::tempdir().unwrap();
         let message = || Image::find(out.path()).unwrap_err().to_string();
-        assert!(message().contains("it has no manifest.json\nhint: name the output directory"), "{}", message());
+        assert!(
+            message().contains("it has no manifest.json\nhint: name the output directory"),
+            "{}",
+            message()
+        );
         let cases = [
             ("{", "manifest.json is no JSON"),
             ("{}", "manifest.json has no list `artifacts`"),
             (r#"{"artifacts": []}"#, "lists no .raw and no .qcow2 file"),
-            (TEXT, "manifest.json lists dtn.raw and dtn.qcow2, which is not there"),
+            (
+                TEXT,
+                "manifest.json lists dtn.raw and dtn.qcow2, which is not there",
+            ),
         ];
         for (text, expected) in cases {
             std::fs::write(out.path().join(MANIFEST), text).unwrap();

@@ -28,8 +28,7 @@ impl FromStr for Mac {
     type Err = FieldError;
 
     fn from_str(text: &str) -> Result<Mac, FieldError> {
-        let refuse =
-            || FieldError::value("mac", text, "a unicast address such as 52:54:00:12:34:56");
+        let refuse = || FieldError::value("mac", text, "a unicast address such as 52:54:00:12:34:56");
         let mut bytes = [0_u8; 6];
         let mut parts = text.split(':');
         for byte in &mut bytes {
@@ -70,8 +69,17 @@ mod tests {
 
     #[test]
     fn multicast_zero_short_and_long_are_refused() {
-        for text in ["01:00:5e:00:00:01", "00:00:00:00:00:00", "52:54:00:12:34", "52:54:00:12:34:56:78", "x"] {
-            assert!(text.parse::<Mac>().unwrap_err().0.contains("a unicast address"), "{text}");
+        for text in [
+            "01:00:5e:00:00:01",
+            "00:00:00:00:00:00",
+            "52:54:00:12:34",
+            "52:54:00:12:34:56:78",
+            "x",
+        ] {
+            assert!(
+                text.parse::<Mac>().unwrap_err().0.contains("a unicast address"),
+                "{text}"
+            );
         }
     }
 }

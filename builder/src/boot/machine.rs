@@ -149,8 +149,14 @@ fn cpu(machine: &Machine) -> &'static str {
 }
 
 fn firmware(args: &mut Args, machine: &Machine) {
-    args.option("-blockdev", block_node("code", &machine.firmware_code, ImageFormat::Raw, true));
-    args.option("-blockdev", block_node(VARS_NODE, &machine.firmware_vars, ImageFormat::Qcow2, false));
+    args.option(
+        "-blockdev",
+        block_node("code", &machine.firmware_code, ImageFormat::Raw, true),
+    );
+    args.option(
+        "-blockdev",
+        block_node(VARS_NODE, &machine.firmware_vars, ImageFormat::Qcow2, false),
+    );
 }
 
 fn smbios_tables(args: &mut Args, machine: &Machine) {
@@ -179,7 +185,10 @@ fn channels(args: &mut Args) {
 }
 
 fn drives(args: &mut Args, machine: &Machine) {
-    args.option("-blockdev", block_node(SYSTEM_NODE, &machine.system_disk, ImageFormat::Qcow2, false));
+    args.option(
+        "-blockdev",
+        block_node(SYSTEM_NODE, &machine.system_disk, ImageFormat::Qcow2, false),
+    );
     let mut system = drive_device(machine.system_bus, "disk-system", SYSTEM_NODE);
     system["bootindex"] = json!(0);
     if machine.system_bus == DiskBus::Nvme {
@@ -188,7 +197,10 @@ fn drives(args: &mut Args, machine: &Machine) {
     args.device(system);
     for (index, disk) in machine.disks.iter().enumerate() {
         let node = format!("data{index}");
-        args.option("-blockdev", block_node(&node, &disk.file.path, disk.file.format, false));
+        args.option(
+            "-blockdev",
+            block_node(&node, &disk.file.path, disk.file.format, false),
+        );
         args.device(disk.spec.device(&format!("disk{index}"), &node, index, None));
     }
     match &machine.seed {
@@ -231,7 +243,10 @@ pub fn port_id(index: usize) -> String {
 }
 
 fn extras(args: &mut Args, machine: &Machine) {
-    args.option("-object", json!({ "qom-type": "rng-random", "id": "random", "filename": "/dev/urandom" }));
+    args.option(
+        "-object",
+        json!({ "qom-type": "rng-random", "id": "random", "filename": "/dev/urandom" }),
+    );
     args.device(json!({ "driver": "virtio-rng-pci", "rng": "random" }));
     if machine.watchdog {
         args.device(json!({ "driver": "i6300esb", "id": "watchdog" }));

@@ -97,7 +97,10 @@ impl FromStr for NicNet {
         let socket = |kind, address: &str| {
             let (_, port) = address.rsplit_once(':').ok_or(())?;
             port.parse::<u16>().map_err(|_| ())?;
-            Ok(NicNet::Socket { kind, address: address.to_owned() })
+            Ok(NicNet::Socket {
+                kind,
+                address: address.to_owned(),
+            })
         };
         match text.split_once(':') {
             None if text == "user" => Ok(NicNet::User),
@@ -157,9 +160,9 @@ impl FromStr for NicSpec {
         let model_text = fields.kind.take().or_else(|| fields.take("model"));
         let model = match model_text {
             None => NicModel::Virtio,
-            Some(name) => {
-                name.parse().map_err(|()| FieldError::value("model", &name, NicModel::NAMES))?
-            }
+            Some(name) => name
+                .parse()
+                .map_err(|()| FieldError::value("model", &name, NicModel::NAMES))?,
         };
         let spec = NicSpec {
             model,
@@ -187,15 +190,22 @@ const NETS: &str =
 impl NicSpec {
     fn checked(self) -> Result<NicSpec, FieldError> {
         if self.model != NicModel::Virtio && self.speed_mbps.is_some() {
-            return Err(FieldError("speed: only a virtio card has a settable speed".into()));
+            return Err(FieldError(
+                "speed: only a virtio card has a settable speed".into(),
+            ));
         }
         if self.model != NicModel::Virtio && self.rx_queue_size.is_some() {
-            return Err(FieldError("rx_queue_size: only a virtio card has a settable ring".into()));
+            return Err(FieldError(
+                "rx_queue_size: only a virtio card has a settable ring".into(),
+            ));
         }
         if let Some(ring) = self.rx_queue_size.filter(|ring| ![256, 512, 1024].contains(ring)) {
             return Err(FieldError::value("rx_queue_size", &ring.to_string(), RING));
         }
-        if self.speed_mbps.is_some_and(|speed| i32::try_from(speed).is_err() || speed == 0) {
+        if self
+            .speed_mbps
+            .is_some_and(|speed| i32::try_from(speed).is_err() || speed == 0)
+        {
             return Err(FieldError("speed: expected 1 to 2147483647 Mb/s".into()));
         }
         if !(1..=64).contains(&self.queues) {
@@ -270,7 +280,9 @@ mod tests {
 
     #[test]
     fn a_100g_virtio_card_reads_as_one() {
-        let nic: NicSpec = "model=virtio,speed=100000,rx_queue_size=1024,link=down".parse().unwrap();
+        let nic: NicSpec = "model=virtio,speed=100000,rx_queue_size=1024,link=down"
+            .parse()
+            .unwrap();
         assert!(nic.link_down);
         assert_eq!(
             nic.device("nic0", Some("net0"), 1, None),
@@ -292,7 +304,10 @@ mod tests {
         let nic: NicSpec = "model=virtio,net=tap:dtn0,queues=4".parse().unwrap();
         assert_eq!(nic.netdev("n").unwrap()["queues"], 4);
         let device = nic.device("d", Some("n"), 1, Some("hp0"));
-        assert_eq!((&device["mq"], &device["vectors"], &device["bus"]), (&json!(true), &json!(10), &json!("hp0")));
+        assert_eq!(
+            (&device["mq"], &device["vectors"], &device["bus"]),
+            (&json!(true), &json!(10), &json!("hp0"))
+        );
     }
 
     #[test]
@@ -309,15 +324,24 @@ mod tests {
         let cases = [
             ("model=rtl8139", "expected virtio, e1000e, igb or vmxnet3"),
             ("model=igb,speed=25000", "only a virtio card has a settable speed"),
-            ("model=e1000e,rx_queue_size=512", "only a virtio card has a settable ring"),
+            (
+                "model=e1000e,rx_queue_size=512",
+                "only a virtio card has a settable ring",
+            ),
             ("rx_queue_size=300", "expected 256, 512 or 1024"),
-            ("queues=4", "several queue pairs need model=virtio and net=tap:NAME"),
+            (
+                "queues=4",
+                "several queue pairs need model=virtio and net=tap:NAME",
+            ),
             ("queues=0,net=tap:x", "expected 1 to 64"),
             ("speed=0", "expected 1 to 2147483647"),
             ("link=sideways", "expected up or down"),
             ("net=vde", "expected user, none, tap:NAME"),
             ("net=socket:listen=nowhere", "socket:listen=HOST:PORT"),
-            ("colour=red", "unknown key \"colour\", expected one of: model, speed"),
+            (
+                "colour=red",
+                "unknown key \"colour\", expected one of: model, speed",
+            ),
         ];
         for (text, message) in cases {
             let error = text.parse::<NicSpec>().unwrap_err().0;

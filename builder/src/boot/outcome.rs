@@ -25,8 +25,8 @@ pub enum Reason {
     GuestEnded(String),
     /// The power was cut because the console showed the pattern.
     PowerCut,
-    /// This process got a signal.
-    Signal(i32),
+    /// This process was told to end.
+    Interrupted,
 }
 
 /// What the script did. Without a code it was cut off.
@@ -74,7 +74,7 @@ impl Outcome {
             Reason::ScriptTimedOut => SCRIPT_TIMED_OUT,
             Reason::GuestEnded(_) => u8::from(self.had_goal),
             Reason::TimedOut(_) => 1,
-            Reason::Signal(number) => 128_u8.saturating_add(u8::try_from(*number).unwrap_or(0)),
+            Reason::Interrupted => 130,
         }
     }
 
@@ -90,8 +90,10 @@ impl Outcome {
             Reason::ScriptTimedOut => "the script did not end in time (--run-timeout)".to_owned(),
             Reason::TimedOut(what) => format!("{what} did not come within {seconds:.0} s (--timeout)"),
             Reason::GuestEnded(how) => format!("the guest ended after {seconds:.1} s ({how})"),
-            Reason::PowerCut => format!("the power was cut after {seconds:.1} s, as asked for by --kill-when"),
-            Reason::Signal(number) => format!("ended by signal {number}"),
+            Reason::PowerCut => {
+                format!("the power was cut after {seconds:.1} s, as asked for by --kill-when")
+            }
+            Reason::Interrupted => "interrupted".to_owned(),
         }
     }
 
@@ -105,7 +107,7 @@ impl Outcome {
         wanted.then(|| format!("the console's last lines:\n{}", self.console_tail))
     }
 
-    /// The report for scripts, in the envelope that all our commands share.
+    /// The data of the report for scripts.
     pub fn to_json(&self) -> Value {
         let seconds = |time: Duration| (time.as_secs_f64() * 1000.0).round() / 1000.0;
         let run = self.run.as_ref().map(|run| {
@@ -116,22 +118,18 @@ impl Outcome {
             })
         });
         json!({
-            "schema": 1,
-            "version": env!("CARGO_PKG_VERSION"),
-            "data": {
-                "accel": self.accel.accel,
-                "accel_reason": self.accel.reason,
-                "exit": self.exit_code(),
-                "reason": self.reason_word(),
-                "sentence": self.sentence(),
-                "seconds_until": self.until.map(seconds),
-                "seconds_shell": self.shell.map(seconds),
-                "seconds": seconds(self.total),
-                "resets": self.resets,
-                "ssh_port": self.ssh_port,
-                "run": run,
-                "console_tail": self.console_tail,
-            },
+            "accel": self.accel.accel,
+            "accel_reason": self.accel.reason,
+            "exit": self.exit_code(),
+            "reason": self.reason_word(),
+            "sentence": self.sentence(),
+            "seconds_until": self.until.map(seconds),
+            "seconds_shell": self.shell.map(seconds),
+            "seconds": seconds(self.total),
+            "resets": self.resets,
+            "ssh_port": self.ssh_port,
+            "run": run,
+            "console_tail": self.console_tail,
         })
     }
 
@@ -143,7 +141,7 @@ impl Outcome {
             Reason::TimedOut(_) => "timed-out",
             Reason::GuestEnded(_) => "guest-ended",
             Reason::PowerCut => "power-cut",
-            Reason::Signal(_) => "signal",
+            Reason::Interrupted => "interrupted",
         }
     }
 }
@@ -156,7 +154,7 @@ impl Reason {
             Stop::TimedOut(what) => Ok(Reason::TimedOut(what)),
             Stop::GuestEnded(how) => Ok(Reason::GuestEnded(how)),
             Stop::PowerCut => Ok(Reason::PowerCut),
-            Stop::Signal(number) => Ok(Reason::Signal(number)),
+            Stop::Interrupted => Ok(Reason::Interrupted),
         }
     }
 }
@@ -168,13 +166,20 @@ mod tests {
 
     fn outcome(reason: Reason, had_goal: bool) -> Outcome {
         Outcome {
-            accel: Chosen { accel: Accel::Tcg, reason: "asked for".into() },
+            accel: Chosen {
+                accel: Accel::Tcg,
+                reason: "asked for".into(),
+            },
             reason,
             had_goal,
             until: Some(Duration::from_millis(1500)),
             shell: None,
             total: Duration::from_secs(60),
-            run: Some(ScriptRun { code: Some(7), stdout: b"{}\n".to_vec(), stderr: Vec::new() }),
+            run: Some(ScriptRun {
+                code: Some(7),
+                stdout: b"{}\n".to_vec(),
+                stderr: Vec::new(),
+            }),
             ssh_port: Some(2222),
             resets: 1,
             console_tail: "dtn login:".into(),
@@ -191,8 +196,7 @@ mod tests {
             (Reason::GuestEnded("guest-shutdown".into()), true, 1),
             (Reason::GuestEnded("guest-shutdown".into()), false, 0),
             (Reason::PowerCut, true, 0),
-            (Reason::Signal(2), true, 130),
-            (Reason::Signal(15), true, 143),
+            (Reason::Interrupted, true, 130),
         ];
         for (reason, had_goal, code) in cases {
             assert_eq!(outcome(reason.clone(), had_goal).exit_code(), code, "{reason:?}");
@@ -202,17 +206,25 @@ mod tests {
     #[test]
     fn a_time_out_shows_the_consoles_last_lines() {
         let outcome = outcome(Reason::TimedOut("a line that matches /x/".into()), true);
-        assert_eq!(outcome.sentence(), "a line that matches /x/ did not come within 60 s (--timeout)");
-        assert_eq!(outcome.evidence().unwrap(), "the console's last lines:\ndtn login:");
+        assert_eq!(
+            outcome.sentence(),
+            "a line that matches /x/ did not come within 60 s (--timeout)"
+        );
+        assert_eq!(
+            outcome.evidence().unwrap(),
+            "the console's last lines:\ndtn login:"
+        );
     }
 
     #[test]
     fn the_report_for_scripts_has_the_scripts_output_apart() {
         let report = outcome(Reason::ScriptFailed, true).to_json();
-        assert_eq!(report["schema"], 1);
-        assert_eq!(report["data"]["run"], json!({ "exit": 7, "stdout": "{}\n", "stderr": "" }));
-        assert_eq!(report["data"]["accel"], "tcg");
-        assert_eq!(report["data"]["seconds_until"], 1.5);
-        assert_eq!(report["data"]["reason"], "script-failed");
+        assert_eq!(
+            report["run"],
+            json!({ "exit": 7, "stdout": "{}\n", "stderr": "" })
+        );
+        assert_eq!(report["accel"], "tcg");
+        assert_eq!(report["seconds_until"], 1.5);
+        assert_eq!(report["reason"], "script-failed");
     }
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::accel::{self, Chosen};
-use super::disk::{DiskSpec, ImageFormat};
+use super::disk::{DiskBus, DiskSpec, ImageFormat};
 use super::error::BootError;
 use super::image::{Image, Stamp};
 use super::machine::{DataDisk, DriveFile, Machine, netdev_id, nic_id};
@@ -55,7 +55,12 @@ const SYSTEM: &str = "system.qcow2";
 ///
 /// # Errors
 /// Whatever is missing, contradicts or cannot be written.
-pub fn cold(tree: &QemuTree, hardware: &Hardware, goals: &Goals, workdir: Workdir) -> Result<Prepared, BootError> {
+pub fn cold(
+    tree: &QemuTree,
+    hardware: &Hardware,
+    goals: &Goals,
+    workdir: Workdir,
+) -> Result<Prepared, BootError> {
     refuse_what_a_snapshot_cannot_hold(hardware, goals)?;
     let image = Image::find(&hardware.out)?;
     let firmware = tree.firmware_code()?;
@@ -81,7 +86,11 @@ pub fn cold(tree: &QemuTree, hardware: &Hardware, goals: &Goals, workdir: Workdi
         system_bus: hardware.system_bus,
         disks: disks(tree, &hardware.disks, dir)?,
         nics: hardware.nics.clone(),
-        seed: hardware.seed.as_deref().map(|seed| seed::drive(tree, seed, dir)).transpose()?,
+        seed: hardware
+            .seed
+            .as_deref()
+            .map(|seed| seed::drive(tree, seed, dir))
+            .transpose()?,
         cmdline_extra,
         credentials: hardware.credentials.clone(),
         watchdog: hardware.watchdog,
@@ -103,19 +112,38 @@ pub fn cold(tree: &QemuTree, hardware: &Hardware, goals: &Goals, workdir: Workdi
 fn parts(machine: &Machine) -> Result<Parts, BootError> {
     let nics = u8::try_from(machine.nics.len())
         .map_err(|_| BootError::Options("more than 255 network cards".to_owned()))?;
-    let user_net =
-        (1..).zip(&machine.nics).find(|(_, nic)| nic.net == NicNet::User).map(|(number, _)| netdev_id(number));
-    Ok(Parts { nics, disks: machine.disks.len(), user_net })
+    let user_net = (1..)
+        .zip(&machine.nics)
+        .find(|(_, nic)| nic.net == NicNet::User)
+        .map(|(number, _)| netdev_id(number));
+    Ok(Parts {
+        nics,
+        disks: machine.disks.len(),
+        user_net,
+    })
 }
 
 fn links_down(machine: &Machine) -> Vec<String> {
-    (1..).zip(&machine.nics).filter(|(_, nic)| nic.link_down).map(|(number, _)| nic_id(number)).collect()
+    (1..)
+        .zip(&machine.nics)
+        .filter(|(_, nic)| nic.link_down)
+        .map(|(number, _)| nic_id(number))
+        .collect()
 }
 
-/// A snapshot is a directory that can be copied: files elsewhere would change behind its back.
+/// A snapshot is a directory that can be copied: files elsewhere would change behind its back. And QEMU cannot save
+/// the state of an NVMe controller.
 fn refuse_what_a_snapshot_cannot_hold(hardware: &Hardware, goals: &Goals) -> Result<(), BootError> {
     if goals.save_snapshot.is_none() {
         return Ok(());
+    }
+    let is_nvme = |bus: DiskBus| bus == DiskBus::Nvme;
+    if is_nvme(hardware.system_bus) || hardware.disks.iter().any(|disk| is_nvme(disk.bus)) {
+        return Err(BootError::Options(
+            "QEMU cannot save an NVMe disk with --save-snapshot\n\
+             hint: leave it out and plug it in later: --snapshot DIR --hotplug disk,nvme,..."
+                .to_owned(),
+        ));
     }
     let elsewhere = if hardware.overlay != Overlay::ThrowAway {
         "--overlay and --keep-overlay"
@@ -152,12 +180,13 @@ fn overlay(tree: &QemuTree, overlay: &Overlay, image: &Image, dir: &Path) -> Res
             Ok(utf8(&path)?.to_owned())
         }
         Overlay::Continue(path) => {
-            let path = path.canonicalize().map_err(BootError::file("open the overlay", path))?;
+            let path = path
+                .canonicalize()
+                .map_err(BootError::file("open the overlay", path))?;
             let path_text = utf8(&path)?;
             let info = tree.qemu_img(&["info", "--output=json", path_text])?;
-            belongs_to(&info, image).map_err(|reason| {
-                BootError::Options(format!("--overlay {path_text}: {reason}"))
-            })?;
+            belongs_to(&info, image)
+                .map_err(|reason| BootError::Options(format!("--overlay {path_text}: {reason}")))?;
             Ok(path_text.to_owned())
         }
     }
@@ -165,7 +194,18 @@ fn overlay(tree: &QemuTree, overlay: &Overlay, image: &Image, dir: &Path) -> Res
 
 fn create_over(tree: &QemuTree, image: &Image, path: &Path) -> Result<(), BootError> {
     let (backing, format) = (utf8(&image.path)?, image.format.name());
-    tree.qemu_img(&["create", "-q", "-f", "qcow2", "-b", backing, "-F", format, utf8(path)?]).map(drop)
+    tree.qemu_img(&[
+        "create",
+        "-q",
+        "-f",
+        "qcow2",
+        "-b",
+        backing,
+        "-F",
+        format,
+        utf8(path)?,
+    ])
+    .map(drop)
 }
 
 /// Checks, in the JSON of `qemu-img info`, that an overlay lies over `image`.
@@ -174,14 +214,20 @@ fn belongs_to(info: &str, image: &Image) -> Result<(), String> {
     match info["backing-filename"].as_str() {
         None => Err("it is no overlay of an image".to_owned()),
         Some(backing) if Path::new(backing) == image.path => Ok(()),
-        Some(backing) => Err(format!("it belongs to {backing}, not to {}", image.path.display())),
+        Some(backing) => Err(format!(
+            "it belongs to {backing}, not to {}",
+            image.path.display()
+        )),
     }
 }
 
 /// The firmware's variables; their path as QEMU gets it.
 fn vars(tree: &QemuTree, vars: &Vars, dir: &Path) -> Result<String, BootError> {
     let factory = tree.firmware_vars()?;
-    let make = |path: &Path| tree.qemu_img(&["convert", "-O", "qcow2", utf8(&factory)?, utf8(path)?]).map(drop);
+    let make = |path: &Path| {
+        tree.qemu_img(&["convert", "-O", "qcow2", utf8(&factory)?, utf8(path)?])
+            .map(drop)
+    };
     let kept = match vars {
         Vars::ThrowAway => {
             make(&dir.join(VARS))?;
@@ -213,7 +259,10 @@ fn disks(tree: &QemuTree, specs: &[DiskSpec], dir: &Path) -> Result<Vec<DataDisk
         .enumerate()
         .map(|(index, spec)| {
             let file = disk_file(tree, spec, &format!("data{index}.qcow2"), dir)?;
-            Ok(DataDisk { spec: spec.clone(), file })
+            Ok(DataDisk {
+                spec: spec.clone(),
+                file,
+            })
         })
         .collect()
 }
@@ -226,7 +275,10 @@ pub fn disk_file(tree: &QemuTree, spec: &DiskSpec, name: &str, dir: &Path) -> Re
     let Some(path) = &spec.file else {
         let size = spec.size.map_or(0, |size| size.0).to_string();
         tree.qemu_img(&["create", "-q", "-f", "qcow2", utf8(&dir.join(name))?, &size])?;
-        return Ok(DriveFile { path: name.to_owned(), format: ImageFormat::Qcow2 });
+        return Ok(DriveFile {
+            path: name.to_owned(),
+            format: ImageFormat::Qcow2,
+        });
     };
     if !path.exists() {
         let Some(size) = spec.size else {
@@ -240,7 +292,10 @@ pub fn disk_file(tree: &QemuTree, spec: &DiskSpec, name: &str, dir: &Path) -> Re
             .map_err(BootError::file("create", path))?;
     }
     let Image { path, format } = Image::find(path)?;
-    Ok(DriveFile { path: utf8(&path)?.to_owned(), format })
+    Ok(DriveFile {
+        path: utf8(&path)?.to_owned(),
+        format,
+    })
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, BootError> {
@@ -248,7 +303,9 @@ fn absolute(path: &Path) -> Result<PathBuf, BootError> {
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), BootError> {
-    std::fs::copy(from, to).map(drop).map_err(BootError::file("copy", from))
+    std::fs::copy(from, to)
+        .map(drop)
+        .map_err(BootError::file("copy", from))
 }
 
 #[cfg(test)]
@@ -256,15 +313,24 @@ mod tests {
     use super::*;
 
     fn image() -> Image {
-        Image { path: "/images/dtn.raw".into(), format: ImageFormat::Raw }
+        Image {
+            path: "/images/dtn.raw".into(),
+            format: ImageFormat::Raw,
+        }
     }
 
     #[test]
     fn an_overlay_goes_on_only_over_its_own_image() {
-        assert_eq!(belongs_to(r#"{"backing-filename": "/images/dtn.raw"}"#, &image()), Ok(()));
+        assert_eq!(
+            belongs_to(r#"{"backing-filename": "/images/dtn.raw"}"#, &image()),
+            Ok(())
+        );
         let other = belongs_to(r#"{"backing-filename": "/images/lean.raw"}"#, &image()).unwrap_err();
         assert_eq!(other, "it belongs to /images/lean.raw, not to /images/dtn.raw");
-        assert_eq!(belongs_to("{}", &image()).unwrap_err(), "it is no overlay of an image");
+        assert_eq!(
+            belongs_to("{}", &image()).unwrap_err(),
+            "it is no overlay of an image"
+        );
     }
 
     #[test]
@@ -274,7 +340,10 @@ mod tests {
         let spec: DiskSpec = format!("virtio,file={}", path.display()).parse().unwrap();
         let tree = QemuTree::new(Path::new("/none"));
         let error = disk_file(&tree, &spec, "x", dir.path()).unwrap_err().to_string();
-        assert!(error.contains("d.img does not exist\nhint: add size=SIZE to make it"), "{error}");
+        assert!(
+            error.contains("d.img does not exist\nhint: add size=SIZE to make it"),
+            "{error}"
+        );
         let spec: DiskSpec = format!("virtio,size=1M,file={}", path.display()).parse().unwrap();
         let made = disk_file(&tree, &spec, "x", dir.path()).unwrap();
         assert_eq!(made.format, ImageFormat::Raw);

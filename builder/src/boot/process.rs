@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use super::error::BootError;
@@ -27,8 +27,6 @@ pub enum Event {
     Complaint(Vec<u8>),
     /// QEMU closed its last channel: it is gone.
     Gone,
-    /// This process was asked to end by this signal.
-    Signal(i32),
 }
 
 /// A QEMU that runs, or that ran and is not reaped yet.
@@ -50,14 +48,32 @@ impl Process {
         directory: &Path,
         events: &Sender<Event>,
     ) -> Result<Process, BootError> {
-        let refused = |source| BootError::Qemu { action: "cannot start QEMU", source };
+        let refused = |source| BootError::Qemu {
+            action: "cannot start QEMU",
+            source,
+        };
         let (console, console_end) = UnixStream::pair().map_err(refused)?;
         let (shell, shell_end) = UnixStream::pair().map_err(refused)?;
         let (control, control_end) = UnixStream::pair().map_err(refused)?;
         let mut command: Command = tree.qemu()?;
-        command.args(args).current_dir(directory).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let handed_down = [(console_end, CONSOLE_FD), (shell_end, SHELL_FD), (control_end, QMP_FD)];
-        tie_to_parent(&mut command, handed_down.into_iter().map(|(fd, number)| (fd.into(), number)).collect());
+        command
+            .args(args)
+            .current_dir(directory)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let handed_down = [
+            (console_end, CONSOLE_FD),
+            (shell_end, SHELL_FD),
+            (control_end, QMP_FD),
+        ];
+        tie_to_parent(
+            &mut command,
+            handed_down
+                .into_iter()
+                .map(|(fd, number)| (fd.into(), number))
+                .collect(),
+        );
         let mut child = command.spawn().map_err(refused)?;
         // Closes our copies of QEMU's ends, so that a dead QEMU is heard as the end of each channel.
         drop(command);
@@ -66,8 +82,18 @@ impl Process {
             pass_on(shell.try_clone().map_err(refused)?, events, Event::Shell),
             pass_on(control.try_clone().map_err(refused)?, events, Event::Control),
         ];
-        readers.extend(child.stdout.take().map(|stdout| pass_on(stdout, events, Event::Complaint)));
-        readers.extend(child.stderr.take().map(|stderr| pass_on(stderr, events, Event::Complaint)));
+        readers.extend(
+            child
+                .stdout
+                .take()
+                .map(|stdout| pass_on(stdout, events, Event::Complaint)),
+        );
+        readers.extend(
+            child
+                .stderr
+                .take()
+                .map(|stderr| pass_on(stderr, events, Event::Complaint)),
+        );
         let gone = events.clone();
         std::thread::spawn(move || {
             // QEMU is gone when every channel is read to its end: nothing can be heard after this event.
@@ -76,7 +102,11 @@ impl Process {
             }
             let _ = gone.send(Event::Gone);
         });
-        Ok(Process { child, control, shell })
+        Ok(Process {
+            child,
+            control,
+            shell,
+        })
     }
 
     /// Writes to the control socket.
@@ -124,33 +154,4 @@ fn pass_on(
             }
         }
     })
-}
-
-/// Turns SIGINT, SIGTERM and SIGHUP of this process into events. Call it before any thread is started.
-///
-/// # Errors
-/// When the system refuses to block the signals.
-pub fn catch_signals(events: &Sender<Event>) -> Result<(), BootError> {
-    use nix::sys::signal::{SigSet, Signal};
-    let mut signals = SigSet::empty();
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-        signals.add(signal);
-    }
-    signals
-        .thread_block()
-        .map_err(|errno| BootError::Qemu { action: "cannot block signals", source: errno.into() })?;
-    let events = events.clone();
-    std::thread::spawn(move || {
-        while let Ok(signal) = signals.wait() {
-            if events.send(Event::Signal(signal as i32)).is_err() {
-                break;
-            }
-        }
-    });
-    Ok(())
-}
-
-/// The next event, or `None` when there was none within `limit`.
-pub fn next_event(events: &Receiver<Event>, limit: Duration) -> Option<Event> {
-    events.recv_timeout(limit).ok()
 }

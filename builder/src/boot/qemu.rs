@@ -12,8 +12,11 @@ use nix::sys::signal::Signal;
 
 use super::error::BootError;
 
-const LOADERS: &[&str] =
-    &["usr/lib64/ld-linux-x86-64.so.2", "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "lib64/ld-linux-x86-64.so.2"];
+const LOADERS: &[&str] = &[
+    "usr/lib64/ld-linux-x86-64.so.2",
+    "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2",
+    "lib64/ld-linux-x86-64.so.2",
+];
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 const DATA: &[&str] = &["usr/share/qemu", "usr/share/seabios"];
 const FIRMWARE: &str = "usr/share/OVMF";
@@ -27,17 +30,25 @@ pub struct QemuTree {
 impl QemuTree {
     /// The tree at `root`; nothing is looked up yet.
     pub fn new(root: &Path) -> QemuTree {
-        QemuTree { root: root.to_owned() }
+        QemuTree {
+            root: root.to_owned(),
+        }
     }
 
     /// The firmware's code, 4 MiB build without Secure Boot.
     pub fn firmware_code(&self) -> Result<PathBuf, BootError> {
-        self.file("UEFI firmware (package ovmf)", &format!("{FIRMWARE}/OVMF_CODE_4M.fd"))
+        self.file(
+            "UEFI firmware (package ovmf)",
+            &format!("{FIRMWARE}/OVMF_CODE_4M.fd"),
+        )
     }
 
     /// The firmware's variables as they come from the factory.
     pub fn firmware_vars(&self) -> Result<PathBuf, BootError> {
-        self.file("UEFI firmware (package ovmf)", &format!("{FIRMWARE}/OVMF_VARS_4M.fd"))
+        self.file(
+            "UEFI firmware (package ovmf)",
+            &format!("{FIRMWARE}/OVMF_VARS_4M.fd"),
+        )
     }
 
     /// A command that starts QEMU, with its data directories named.
@@ -55,7 +66,10 @@ impl QemuTree {
         let mut command = self.qemu()?;
         command.arg("--version");
         let text = run(command, "qemu-system-x86_64")?;
-        let version = text.split_whitespace().skip_while(|word| *word != "version").nth(1);
+        let version = text
+            .split_whitespace()
+            .skip_while(|word| *word != "version")
+            .nth(1);
         Ok(version.unwrap_or("unknown").to_owned())
     }
 
@@ -71,7 +85,11 @@ impl QemuTree {
 
     /// Runs `mcopy`.
     pub fn mcopy(&self, args: &[&str]) -> Result<String, BootError> {
-        self.tool("mcopy (package mtools)", "usr/bin/mtools", &[&["-c", "mcopy"], args].concat())
+        self.tool(
+            "mcopy (package mtools)",
+            "usr/bin/mtools",
+            &[&["-c", "mcopy"], args].concat(),
+        )
     }
 
     fn tool(&self, what: &'static str, path: &str, args: &[&str]) -> Result<String, BootError> {
@@ -83,13 +101,19 @@ impl QemuTree {
     fn program(&self, what: &'static str, path: &str) -> Result<Command, BootError> {
         let program = self.file(what, path)?;
         let mut command = Command::new(self.loader()?);
-        command.arg("--library-path").arg(self.root.join(LIBRARIES)).arg(program);
+        command
+            .arg("--library-path")
+            .arg(self.root.join(LIBRARIES))
+            .arg(program);
         command.env("LC_ALL", "C");
         Ok(command)
     }
 
     fn loader(&self) -> Result<PathBuf, BootError> {
-        let found = LOADERS.iter().map(|loader| self.root.join(loader)).find(|path| path.exists());
+        let found = LOADERS
+            .iter()
+            .map(|loader| self.root.join(loader))
+            .find(|path| path.exists());
         found.ok_or_else(|| BootError::Tool {
             what: "dynamic loader (package libc6)",
             path: self.root.join(LOADERS[0]),
@@ -98,7 +122,11 @@ impl QemuTree {
 
     fn file(&self, what: &'static str, path: &str) -> Result<PathBuf, BootError> {
         let path = self.root.join(path);
-        if path.exists() { Ok(path) } else { Err(BootError::Tool { what, path }) }
+        if path.exists() {
+            Ok(path)
+        } else {
+            Err(BootError::Tool { what, path })
+        }
     }
 }
 
@@ -107,7 +135,10 @@ fn run(mut command: Command, tool: &str) -> Result<String, BootError> {
     let output = command
         .stdin(Stdio::null())
         .output()
-        .map_err(|source| BootError::Qemu { action: "cannot start a tool of the tools tree", source })?;
+        .map_err(|source| BootError::Qemu {
+            action: "cannot start a tool of the tools tree",
+            source,
+        })?;
     if !output.status.success() {
         return Err(BootError::ToolFailed {
             tool: tool.to_owned(),
@@ -150,8 +181,16 @@ pub(crate) fn output_tail(pipe: Option<impl std::io::Read>) -> String {
         let _ = pipe.read_to_end(&mut text);
     }
     let text = String::from_utf8_lossy(&text);
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    if lines.is_empty() { "no message".to_owned() } else { lines[lines.len().saturating_sub(2)..].join("; ") }
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    if lines.is_empty() {
+        "no message".to_owned()
+    } else {
+        lines[lines.len().saturating_sub(2)..].join("; ")
+    }
 }
 
 #[cfg(test)]
@@ -163,15 +202,18 @@ mod tests {
         let tree = tempfile::tempdir().unwrap();
         let error = QemuTree::new(tree.path()).qemu().unwrap_err().to_string();
         assert!(error.contains("has no QEMU (package qemu-system-x86)"), "{error}");
-        assert!(error.contains("hint: remove the tools tree from the cache"), "{error}");
+        assert!(
+            error.contains("hint: remove the tools tree from the cache"),
+            "{error}"
+        );
     }
 
     #[test]
     fn a_tied_child_inherits_descriptors_under_their_numbers() {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
-        let mut command = Command::new("sh");
-        command.args(["-c", "echo hello >&12"]);
-        tie_to_parent(&mut command, vec![(theirs.into(), 12)]);
+        let mut command = Command::new("bash");
+        command.args(["-c", "echo hello >&112"]);
+        tie_to_parent(&mut command, vec![(theirs.into(), 112)]);
         assert!(command.status().unwrap().success());
         drop(command);
         assert_eq!(std::io::read_to_string(ours).unwrap(), "hello\n");

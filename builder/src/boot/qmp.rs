@@ -29,13 +29,18 @@ pub enum Message {
 
 /// Parses one line of QEMU.
 pub fn parse(line: &str) -> Result<Message, BootError> {
-    let refuse = || BootError::QmpLine { line: line.chars().take(200).collect() };
+    let refuse = || BootError::QmpLine {
+        line: line.chars().take(200).collect(),
+    };
     let mut value: Value = serde_json::from_str(line).map_err(|_| refuse())?;
     if value.get("QMP").is_some() {
         return Ok(Message::Greeting);
     }
     if let Some(name) = value["event"].as_str().map(str::to_owned) {
-        return Ok(Message::Event { name, data: value["data"].take() });
+        return Ok(Message::Event {
+            name,
+            data: value["data"].take(),
+        });
     }
     let id = value["id"].as_u64().ok_or_else(refuse)?;
     let result = match value.get("error") {
@@ -62,9 +67,15 @@ impl Lines {
     /// Takes bytes; returns the lines that they complete.
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<String> {
         self.0.extend_from_slice(bytes);
-        let Some(end) = self.0.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };
+        let Some(end) = self.0.iter().rposition(|byte| *byte == b'\n') else {
+            return Vec::new();
+        };
         let whole: Vec<u8> = self.0.drain(..=end).collect();
-        String::from_utf8_lossy(&whole).lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect()
+        String::from_utf8_lossy(&whole)
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .map(str::to_owned)
+            .collect()
     }
 }
 
@@ -84,22 +95,34 @@ mod tests {
         assert_eq!(parse(r#"{"QMP": {"version": {}}}"#).unwrap(), Message::Greeting);
         assert_eq!(
             parse(r#"{"return": {"a": 1}, "id": 7}"#).unwrap(),
-            Message::Answer { id: 7, result: Ok(json!({ "a": 1 })) }
+            Message::Answer {
+                id: 7,
+                result: Ok(json!({ "a": 1 }))
+            }
         );
         assert_eq!(
             parse(r#"{"error": {"class": "GenericError", "desc": "no slot"}, "id": 8}"#).unwrap(),
-            Message::Answer { id: 8, result: Err("no slot".into()) }
+            Message::Answer {
+                id: 8,
+                result: Err("no slot".into())
+            }
         );
         assert_eq!(
             parse(r#"{"event": "RESET", "data": {"guest": true}, "timestamp": {}}"#).unwrap(),
-            Message::Event { name: "RESET".into(), data: json!({ "guest": true }) }
+            Message::Event {
+                name: "RESET".into(),
+                data: json!({ "guest": true })
+            }
         );
     }
 
     #[test]
     fn what_is_not_the_protocol_is_quoted() {
         let error = parse("Segmentation fault").unwrap_err().to_string();
-        assert!(error.contains("\"Segmentation fault\", expected a JSON object"), "{error}");
+        assert!(
+            error.contains("\"Segmentation fault\", expected a JSON object"),
+            "{error}"
+        );
         assert!(parse(r#"{"return": {}}"#).is_err(), "an answer to nobody");
     }
 
@@ -109,7 +132,10 @@ mod tests {
         assert_eq!(without, json!({ "execute": "cont", "id": 1 }));
         let line = command(2, "set_link", &json!({ "name": "nic1", "up": false }));
         assert_eq!(line.matches('\n').count(), 1);
-        assert!(line.contains(r#""arguments":{"name":"nic1","up":false}"#), "{line}");
+        assert!(
+            line.contains(r#""arguments":{"name":"nic1","up":false}"#),
+            "{line}"
+        );
     }
 
     #[test]

@@ -118,7 +118,9 @@ impl FromStr for SshPort {
         match (text, text.parse()) {
             ("auto", _) => Ok(SshPort::Auto),
             (_, Ok(number @ 1..)) => Ok(SshPort::Number(number)),
-            _ => Err(FieldError(format!("{text:?}: expected auto or a port from 1 to 65535"))),
+            _ => Err(FieldError(format!(
+                "{text:?}: expected auto or a port from 1 to 65535"
+            ))),
         }
     }
 }
@@ -176,15 +178,23 @@ impl FromStr for Hotplug {
     fn from_str(text: &str) -> Result<Hotplug, FieldError> {
         let (kind, rest) = text.split_once(',').unwrap_or((text, ""));
         match kind {
-            "nic" => Ok(Hotplug::Nic(if rest.is_empty() { NicSpec::default() } else { rest.parse()? })),
+            "nic" => Ok(Hotplug::Nic(if rest.is_empty() {
+                NicSpec::default()
+            } else {
+                rest.parse()?
+            })),
             "disk" => {
                 let disk: DiskSpec = rest.parse()?;
                 if disk.bus == DiskBus::Sata {
-                    return Err(FieldError("a SATA disk cannot be plugged in later, use nvme or virtio".into()));
+                    return Err(FieldError(
+                        "a SATA disk cannot be plugged in later, use nvme or virtio".into(),
+                    ));
                 }
                 Ok(Hotplug::Disk(disk))
             }
-            other => Err(FieldError(format!("{other:?}: expected nic,... or disk,nvme|virtio,..."))),
+            other => Err(FieldError(format!(
+                "{other:?}: expected nic,... or disk,nvme|virtio,..."
+            ))),
         }
     }
 }
@@ -207,7 +217,10 @@ impl FromStr for CopyOut {
         if !Path::new(guest).is_absolute() || host.is_empty() {
             return Err(refuse());
         }
-        Ok(CopyOut { guest: guest.to_owned(), host: host.into() })
+        Ok(CopyOut {
+            guest: guest.to_owned(),
+            host: host.into(),
+        })
     }
 }
 
@@ -219,7 +232,10 @@ mod tests {
     fn devices_for_later_read_like_those_from_the_start() {
         let nic: Hotplug = "nic,model=vmxnet3,net=none".parse().unwrap();
         assert_eq!(nic, Hotplug::Nic("model=vmxnet3,net=none".parse().unwrap()));
-        assert_eq!("nic".parse::<Hotplug>().unwrap(), Hotplug::Nic(NicSpec::default()));
+        assert_eq!(
+            "nic".parse::<Hotplug>().unwrap(),
+            Hotplug::Nic(NicSpec::default())
+        );
         let disk: Hotplug = "disk,nvme,size=1G".parse().unwrap();
         assert_eq!(disk, Hotplug::Disk("nvme,size=1G".parse().unwrap()));
     }
@@ -229,9 +245,20 @@ mod tests {
         let message = |text: &str| text.parse::<Hotplug>().unwrap_err().0;
         assert!(message("disk,sata,size=1G").contains("a SATA disk cannot be plugged in later"));
         assert!(message("usb").contains("expected nic,... or disk,nvme|virtio"));
-        assert!("etc/passwd:x".parse::<CopyOut>().unwrap_err().0.contains("expected /GUEST/PATH:HOSTPATH"));
+        assert!(
+            "etc/passwd:x"
+                .parse::<CopyOut>()
+                .unwrap_err()
+                .0
+                .contains("expected /GUEST/PATH:HOSTPATH")
+        );
         assert!("/etc/passwd:".parse::<CopyOut>().is_err());
-        assert!("0".parse::<SshPort>().unwrap_err().0.contains("expected auto or a port"));
+        assert!(
+            "0".parse::<SshPort>()
+                .unwrap_err()
+                .0
+                .contains("expected auto or a port")
+        );
     }
 
     #[test]

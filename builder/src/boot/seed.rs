@@ -19,7 +19,9 @@ const REQUIRED: usize = 2;
 /// # Errors
 /// When `seed` is neither, lacks a file, or does not fit.
 pub fn drive(tree: &QemuTree, seed: &Path, workdir: &Path) -> Result<SeedDrive, BootError> {
-    let seed = seed.canonicalize().map_err(BootError::file("open the seed", seed))?;
+    let seed = seed
+        .canonicalize()
+        .map_err(BootError::file("open the seed", seed))?;
     if !seed.is_dir() {
         return Ok(SeedDrive::Cdrom(utf8(&seed)?.to_owned()));
     }
@@ -28,7 +30,9 @@ pub fn drive(tree: &QemuTree, seed: &Path, workdir: &Path) -> Result<SeedDrive, 
     // Room for the files, for the tables of the file system, and never below what FAT needs.
     let mut bytes: u64 = 2 << 20;
     for file in &files {
-        bytes += 2 * std::fs::metadata(file).map_err(BootError::file("look at", file))?.len();
+        bytes += 2 * std::fs::metadata(file)
+            .map_err(BootError::file("look at", file))?
+            .len();
     }
     File::create(&image)
         .and_then(|file| file.set_len(bytes.next_multiple_of(1 << 20)))
@@ -69,8 +73,13 @@ mod tests {
     fn a_seed_directory_without_meta_data_names_it() {
         let seed = tempfile::tempdir().unwrap();
         std::fs::write(seed.path().join("user-data"), "#cloud-config\n").unwrap();
-        let error = drive(&QemuTree::new(Path::new("/none")), seed.path(), seed.path()).unwrap_err().to_string();
-        assert!(error.contains("has no file meta-data; NoCloud needs meta-data and user-data"), "{error}");
+        let error = drive(&QemuTree::new(Path::new("/none")), seed.path(), seed.path())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("has no file meta-data; NoCloud needs meta-data and user-data"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -80,7 +89,10 @@ mod tests {
             std::fs::write(seed.path().join(name), "").unwrap();
         }
         let files = files_of(seed.path()).unwrap();
-        let names: Vec<_> = files.iter().filter_map(|file| file.file_name()?.to_str()).collect();
+        let names: Vec<_> = files
+            .iter()
+            .filter_map(|file| file.file_name()?.to_str())
+            .collect();
         assert_eq!(names, ["meta-data", "user-data", "network-config"]);
     }
 

@@ -146,8 +146,14 @@ mod tests {
 
     #[test]
     fn a_sequence_or_letter_cut_between_reads_is_put_together() {
-        assert_eq!(lines(&[b"a\x1b[", b"1mb\xc3", b"\xa9\n"]), ["a", "ab", "ab\u{e9}"]);
-        assert_eq!(lines(&[b"\xffa\xc3", b"\xa9\n"]), ["\u{fffd}a", "\u{fffd}a\u{e9}"]);
+        assert_eq!(
+            lines(&[b"a\x1b[", b"1mb\xc3", b"\xa9\n"]),
+            ["a", "ab", "ab\u{e9}"]
+        );
+        assert_eq!(
+            lines(&[b"\xffa\xc3", b"\xa9\n"]),
+            ["\u{fffd}a", "\u{fffd}a\u{e9}"]
+        );
     }
 
     #[test]
@@ -158,7 +164,10 @@ mod tests {
         }
         text.feed(b"open", |_| {});
         let tail = text.tail();
-        assert!(tail.starts_with("line 75\n") && tail.ends_with("line 99\nopen"), "{tail}");
+        assert!(
+            tail.starts_with("line 75\n") && tail.ends_with("line 99\nopen"),
+            "{tail}"
+        );
     }
 
     #[test]

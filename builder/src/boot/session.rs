@@ -13,11 +13,17 @@ use std::time::{Duration, Instant};
 use regex::Regex;
 use serde_json::Value;
 
+use crate::interrupt;
+
 use super::error::BootError;
 use super::frames::{self, Frame};
+use super::note;
 use super::process::{Event, Process};
 use super::qmp::{self, Message};
 use super::serial::ConsoleText;
+
+/// How often a wait looks whether this process was told to end.
+const LOOK_UP: Duration = Duration::from_millis(200);
 
 /// Why a guest was not driven to the end.
 #[derive(Debug)]
@@ -30,8 +36,8 @@ pub enum Stop {
     GuestEnded(String),
     /// The power was cut because the console showed the pattern for it.
     PowerCut,
-    /// This process was told to end.
-    Signal(i32),
+    /// This process was told to end (Ctrl-C, SIGTERM).
+    Interrupted,
 }
 
 impl From<BootError> for Stop {
@@ -159,14 +165,18 @@ impl Session {
             if let Some(value) = ready(self) {
                 return Ok(value);
             }
-            let now = Instant::now();
-            let left = deadline.map_or(Duration::from_secs(3600), |deadline| deadline.saturating_duration_since(now));
-            match super::process::next_event(&self.events, left) {
-                Some(event) => self.handle(event)?,
-                None if deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
+            if interrupt::requested() {
+                return Err(Stop::Interrupted);
+            }
+            let left = deadline.map_or(LOOK_UP, |deadline| {
+                deadline.saturating_duration_since(Instant::now())
+            });
+            match self.events.recv_timeout(left.min(LOOK_UP)) {
+                Ok(event) => self.handle(event)?,
+                Err(_) if deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
                     return Err(Stop::TimedOut(what.to_owned()));
                 }
-                None => {}
+                Err(_) => {}
             }
         }
     }
@@ -187,7 +197,8 @@ impl Session {
             Event::Console(bytes) => self.on_console(&bytes),
             Event::Shell(bytes) => {
                 let lines = self.shell_lines.feed(&bytes);
-                self.frames.extend(lines.iter().filter_map(|line| frames::parse(line)));
+                self.frames
+                    .extend(lines.iter().filter_map(|line| frames::parse(line)));
                 Ok(())
             }
             Event::Control(bytes) => self.on_control(&bytes),
@@ -195,14 +206,14 @@ impl Session {
                 self.complaints.extend(bytes);
                 Ok(())
             }
-            Event::Signal(number) => Err(Stop::Signal(number)),
             Event::Gone => Err(self.on_gone()),
         }
     }
 
     fn on_console(&mut self, bytes: &[u8]) -> Result<(), Stop> {
         if let Some(log) = &mut self.console.log {
-            log.write_all(bytes).map_err(BootError::file("write", "the serial log"))?;
+            log.write_all(bytes)
+                .map_err(BootError::file("write", "the serial log"))?;
         }
         if let Some(stream) = self.console.show {
             stream.write(bytes);
@@ -217,7 +228,10 @@ impl Session {
             self.until_seen = Some(self.started.elapsed());
         }
         if cut {
-            self.process.kill().map_err(|source| BootError::Qemu { action: "cannot kill QEMU", source })?;
+            self.process.kill().map_err(|source| BootError::Qemu {
+                action: "cannot kill QEMU",
+                source,
+            })?;
             return Err(Stop::PowerCut);
         }
         Ok(())
@@ -240,10 +254,13 @@ impl Session {
         match name {
             "RESET" if data["guest"] == true => {
                 self.resets += 1;
-                tracing::info!("the guest starts again ({})", data["reason"].as_str().unwrap_or("no reason"));
+                note(&format!(
+                    "the guest starts again ({})",
+                    data["reason"].as_str().unwrap_or("no reason")
+                ));
             }
             "SHUTDOWN" => self.shutdown = data["reason"].as_str().map(str::to_owned),
-            "WATCHDOG" => tracing::warn!("the guest's watchdog fired"),
+            "WATCHDOG" => note("the guest's watchdog fired"),
             _ => tracing::debug!("QEMU says {name}"),
         }
     }
@@ -260,7 +277,10 @@ impl Session {
                     text => format!(":\n{text}"),
                 },
             }),
-            (None, Err(source)) => Stop::Failed(BootError::Qemu { action: "cannot reap QEMU", source }),
+            (None, Err(source)) => Stop::Failed(BootError::Qemu {
+                action: "cannot reap QEMU",
+                source,
+            }),
         }
     }
 
@@ -272,7 +292,9 @@ impl Session {
         const LIMIT: Duration = Duration::from_secs(60);
         let deadline = Some(Instant::now() + LIMIT);
         if !self.greeted {
-            self.wait(deadline, "QEMU's greeting", |session| session.greeted.then_some(()))?;
+            self.wait(deadline, "QEMU's greeting", |session| {
+                session.greeted.then_some(())
+            })?;
             if command != "qmp_capabilities" {
                 self.command("qmp_capabilities", &Value::Null)?;
             }
@@ -282,8 +304,16 @@ impl Session {
         let written = self.process.write_control(&qmp::command(id, command, arguments));
         let what = format!("QEMU's answer to {command}");
         let answer = self.wait(deadline, &what, |session| session.answers.remove(&id))?;
-        written.map_err(|source| BootError::Qemu { action: "cannot write to QEMU's control socket", source })?;
-        answer.map_err(|reason| Stop::Failed(BootError::Qmp { command: command.to_owned(), reason }))
+        written.map_err(|source| BootError::Qemu {
+            action: "cannot write to QEMU's control socket",
+            source,
+        })?;
+        answer.map_err(|reason| {
+            Stop::Failed(BootError::Qmp {
+                command: command.to_owned(),
+                reason,
+            })
+        })
     }
 
     /// Opens the serial log at `path`, empty.

@@ -74,7 +74,12 @@ impl Shell {
     fn request(&self, session: &mut Session, text: &str, word: &str) -> Result<String, Stop> {
         let id = session.fresh_id();
         write(session, &format!("{text}; {}\n", frames::done(id, word)))?;
-        done(session, id, Some(Instant::now() + ANSWER), "an answer of the guest's shell")
+        done(
+            session,
+            id,
+            Some(Instant::now() + ANSWER),
+            "an answer of the guest's shell",
+        )
     }
 
     /// Writes `content` to the file `name` in our directory of the guest, executable.
@@ -88,11 +93,17 @@ impl Shell {
         }
         let decode = format!("base64 -d {file}.b64 >{file}; rm {file}.b64; chmod 700 {file}");
         let digest = self.request(session, &decode, &format!("$(sha256sum <{file})"))?;
-        let expected: String = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
+        let expected: String = Sha256::digest(content)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         if digest == expected {
             return Ok(());
         }
-        Err(BootError::Shell(format!("{file} arrived with SHA-256 {digest}, expected {expected}")).into())
+        Err(BootError::Shell(format!(
+            "{file} arrived with SHA-256 {digest}, expected {expected}"
+        ))
+        .into())
     }
 
     /// Runs `script` as a program (its `#!` line is honoured), at most `limit`; its exit code, 128 + N for signal N.
@@ -118,10 +129,18 @@ impl Shell {
     pub fn read_file(&self, session: &mut Session, path: &str, limit: Duration) -> Result<Vec<u8>, Stop> {
         // The dot behind the path keeps line ends of the path itself, which a substitution would cut.
         let letters = BASE64.encode(path);
-        self.request(session, &format!("path=$(printf %s {letters} | base64 -d; echo .)"), "")?;
+        self.request(
+            session,
+            &format!("path=$(printf %s {letters} | base64 -d; echo .)"),
+            "",
+        )?;
         let (mut content, mut reason) = (Vec::new(), Vec::new());
         let code = self.start(session, "cat -- \"${path%.}\"", limit, |is_error, bytes| {
-            if is_error { reason.extend_from_slice(bytes) } else { content.extend_from_slice(bytes) }
+            if is_error {
+                reason.extend_from_slice(bytes)
+            } else {
+                content.extend_from_slice(bytes)
+            }
         })?;
         if code == 0 {
             return Ok(content);
@@ -135,7 +154,8 @@ impl Shell {
     /// # Errors
     /// When the shell does not answer.
     pub fn power_off(&self, session: &mut Session) -> Result<(), Stop> {
-        self.request(session, "systemctl --no-block poweroff", "").map(drop)
+        self.request(session, "systemctl --no-block poweroff", "")
+            .map(drop)
     }
 
     /// Starts a command of ours (shell text) under the runner and hears its frames until it ends.
@@ -182,6 +202,10 @@ fn write(session: &mut Session, text: &str) -> Result<(), Stop> {
         Ok(()) => Ok(()),
         // The other end is closed: what became of QEMU arrives as an event.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        Err(source) => Err(BootError::Qemu { action: "cannot write to the guest's second serial port", source }.into()),
+        Err(source) => Err(BootError::Qemu {
+            action: "cannot write to the guest's second serial port",
+            source,
+        }
+        .into()),
     }
 }

@@ -38,7 +38,13 @@ mod tests {
 
     #[test]
     fn suffixes_are_powers_of_1024() {
-        let cases = [("512", 512), ("4k", 4096), ("256M", 256 << 20), ("4G", 4 << 30), ("1T", 1 << 40)];
+        let cases = [
+            ("512", 512),
+            ("4k", 4096),
+            ("256M", 256 << 20),
+            ("4G", 4 << 30),
+            ("1T", 1 << 40),
+        ];
         for (text, bytes) in cases {
             assert_eq!(text.parse(), Ok(Size(bytes)), "{text}");
         }
@@ -48,7 +54,10 @@ mod tests {
     fn what_is_no_size_of_a_disk_is_refused() {
         for text in ["", "G", "0", "513", "-1G", "4GB", "99999999T", "1.5G"] {
             let error = text.parse::<Size>().unwrap_err();
-            assert!(error.0.contains("expected a size such as 512M"), "{text}: {error}");
+            assert!(
+                error.0.contains("expected a size such as 512M"),
+                "{text}: {error}"
+            );
         }
     }
 }

@@ -32,16 +32,26 @@ impl FromStr for Credential {
             .ok_or_else(|| FieldError(format!("{text:?} has no `=`, expected NAME=VALUE")))?;
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@".contains(&byte);
         if name.is_empty() || name.starts_with('.') || !name.bytes().all(plain) {
-            return Err(FieldError(format!("{name:?} is no credential name: letters, digits, and ._-@")));
+            return Err(FieldError(format!(
+                "{name:?} is no credential name: letters, digits, and ._-@"
+            )));
         }
-        Ok(Credential { name: name.to_owned(), value: value.into() })
+        Ok(Credential {
+            name: name.to_owned(),
+            value: value.into(),
+        })
     }
 }
 
 impl fmt::Display for Credential {
     /// The OEM string that PID 1 looks for. Always in the binary form: no text can break it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "io.systemd.credential.binary:{}={}", self.name, BASE64.encode(&self.value))
+        write!(
+            f,
+            "io.systemd.credential.binary:{}={}",
+            self.name,
+            BASE64.encode(&self.value)
+        )
     }
 }
 
@@ -67,7 +77,9 @@ const MODEL: &str = "RS2240-N24";
 pub fn server_tables() -> Vec<String> {
     vec![
         format!("file={TYPE0_FILE}"),
-        format!("type=1,manufacturer={MAKER},product={MODEL},version=A2,serial=RS2240-000117,sku={MODEL},family=RS"),
+        format!(
+            "type=1,manufacturer={MAKER},product={MODEL},version=A2,serial=RS2240-000117,sku={MODEL},family=RS"
+        ),
         format!("type=2,manufacturer={MAKER},product=RB2240,version=1.04,serial=RB2240-000117"),
         format!("type=3,manufacturer={MAKER},version=2U,serial=RS2240-000117"),
         format!("type=4,sock_pfx=CPU,manufacturer={MAKER},version=Server Processor"),
@@ -100,7 +112,10 @@ mod tests {
     #[test]
     fn commas_in_kernel_words_are_doubled_once() {
         let value = oem_string(&cmdline_extra("console=ttyS0,115200 quiet"));
-        assert_eq!(value, "type=11,value=io.systemd.stub.kernel-cmdline-extra=console=ttyS0,,115200 quiet");
+        assert_eq!(
+            value,
+            "type=11,value=io.systemd.stub.kernel-cmdline-extra=console=ttyS0,,115200 quiet"
+        );
     }
 
     #[test]
@@ -110,8 +125,20 @@ mod tests {
             credential.to_string(),
             "io.systemd.credential.binary:ssh.authorized_keys.root=c3NoLWVkMjU1MTkgQUFBQSwgbWU="
         );
-        assert!("noequals".parse::<Credential>().unwrap_err().0.contains("expected NAME=VALUE"));
-        assert!("a/b=c".parse::<Credential>().unwrap_err().0.contains("is no credential name"));
+        assert!(
+            "noequals"
+                .parse::<Credential>()
+                .unwrap_err()
+                .0
+                .contains("expected NAME=VALUE")
+        );
+        assert!(
+            "a/b=c"
+                .parse::<Credential>()
+                .unwrap_err()
+                .0
+                .contains("is no credential name")
+        );
     }
 
     #[test]
@@ -120,14 +147,28 @@ mod tests {
         assert_eq!(table[0], 0);
         assert_eq!(table[19] & 0x10, 0, "virtual-machine bit");
         let strings = &table[usize::from(table[1])..];
-        assert_eq!(strings.iter().filter(|byte| **byte == 0).count(), 4, "three strings and the end");
+        assert_eq!(
+            strings.iter().filter(|byte| **byte == 0).count(),
+            4,
+            "three strings and the end"
+        );
         assert!(strings.ends_with(&[0, 0]));
     }
 
     #[test]
     fn no_word_of_the_server_is_one_that_systemd_takes_for_a_hypervisor() {
         let text = server_tables().join(" ");
-        for word in ["QEMU", "KVM", "VMware", "Bochs", "Xen", "OpenStack", "Parallels", "Google", "Hyper-V"] {
+        for word in [
+            "QEMU",
+            "KVM",
+            "VMware",
+            "Bochs",
+            "Xen",
+            "OpenStack",
+            "Parallels",
+            "Google",
+            "Hyper-V",
+        ] {
             assert!(!text.contains(word), "{word}");
         }
     }

@@ -54,8 +54,10 @@ pub fn save(session: &mut Session, tree: &QemuTree, prepared: &Prepared) -> Resu
         args: prepared.args.clone(),
     };
     let path = prepared.workdir.path().join(RECORD);
-    let text = serde_json::to_string_pretty(&record)
-        .map_err(|error| BootError::Snapshot { path: path.clone(), reason: error.to_string() })?;
+    let text = serde_json::to_string_pretty(&record).map_err(|error| BootError::Snapshot {
+        path: path.clone(),
+        reason: error.to_string(),
+    })?;
     std::fs::write(&path, text + "\n").map_err(BootError::file("write", &path))?;
     Ok(())
 }
@@ -75,7 +77,10 @@ pub fn restore(session: &mut Session, parts: &Parts) -> Result<(), Stop> {
 pub fn check_free(dir: &Path) -> Result<(), BootError> {
     if dir.exists() {
         let reason = "the directory exists\nhint: remove it to save anew".to_owned();
-        return Err(BootError::Snapshot { path: dir.to_owned(), reason });
+        return Err(BootError::Snapshot {
+            path: dir.to_owned(),
+            reason,
+        });
     }
     Ok(())
 }
@@ -86,7 +91,10 @@ pub fn check_free(dir: &Path) -> Result<(), BootError> {
 /// When it is incomplete, or its image or QEMU is not the one that it was saved with.
 pub fn load(tree: &QemuTree, dir: &Path, workdir: Workdir) -> Result<Prepared, BootError> {
     let record = read(dir)?;
-    let refuse = |reason: String| BootError::Snapshot { path: dir.to_owned(), reason };
+    let refuse = |reason: String| BootError::Snapshot {
+        path: dir.to_owned(),
+        reason,
+    };
     let now = Image::find(&record.image.path)?.stamp()?;
     if now != record.image {
         return Err(refuse(format!(
@@ -109,7 +117,10 @@ pub fn load(tree: &QemuTree, dir: &Path, workdir: Workdir) -> Result<Prepared, B
     Ok(Prepared {
         workdir,
         args: record.args,
-        accel: Chosen { accel: record.accel, reason: "the snapshot was saved under it".to_owned() },
+        accel: Chosen {
+            accel: record.accel,
+            reason: "the snapshot was saved under it".to_owned(),
+        },
         image: record.image,
         parts: record.parts,
         saved: true,
@@ -121,7 +132,10 @@ pub fn load(tree: &QemuTree, dir: &Path, workdir: Workdir) -> Result<Prepared, B
 fn read(dir: &Path) -> Result<Record, BootError> {
     let path = dir.join(RECORD);
     let text = std::fs::read_to_string(&path).map_err(BootError::file("read", &path))?;
-    let refuse = |reason: String| BootError::Snapshot { path: path.clone(), reason };
+    let refuse = |reason: String| BootError::Snapshot {
+        path: path.clone(),
+        reason,
+    };
     let value: serde_json::Value =
         serde_json::from_str(&text).map_err(|error| refuse(format!("no JSON: {error}")))?;
     if value["schema"] != SCHEMA {
@@ -142,13 +156,23 @@ fn job(session: &mut Session, command: &str, parts: &Parts) -> Result<(), Stop> 
     let deadline = Instant::now() + LIMIT;
     loop {
         let jobs = session.command("query-jobs", &json!(null))?;
-        let ours = jobs.as_array().and_then(|jobs| jobs.iter().find(|job| job["id"] == TAG));
+        let ours = jobs
+            .as_array()
+            .and_then(|jobs| jobs.iter().find(|job| job["id"] == TAG));
         let Some(ours) = ours else {
             let reason = "its job vanished".to_owned();
-            return Err(BootError::Qmp { command: command.to_owned(), reason }.into());
+            return Err(BootError::Qmp {
+                command: command.to_owned(),
+                reason,
+            }
+            .into());
         };
         if let Some(reason) = ours["error"].as_str() {
-            return Err(BootError::Qmp { command: command.to_owned(), reason: reason.to_owned() }.into());
+            return Err(BootError::Qmp {
+                command: command.to_owned(),
+                reason: reason.to_owned(),
+            }
+            .into());
         }
         if ours["status"] == "concluded" {
             session.command("job-dismiss", &json!({ "id": TAG }))?;
@@ -171,7 +195,11 @@ mod tests {
             qemu: "10.0.0".into(),
             accel: Accel::Tcg,
             image,
-            parts: Parts { nics: 1, disks: 0, user_net: Some("net1".into()) },
+            parts: Parts {
+                nics: 1,
+                disks: 0,
+                user_net: Some("net1".into()),
+            },
             args: vec!["-m".into(), "512".into()],
         }
     }
@@ -184,12 +212,21 @@ mod tests {
         let stamp = Image::find(&path).unwrap().stamp().unwrap();
         let snapshot = dir.path().join("snapshot");
         std::fs::create_dir(&snapshot).unwrap();
-        std::fs::write(snapshot.join(RECORD), serde_json::to_string(&record(stamp.clone())).unwrap()).unwrap();
+        std::fs::write(
+            snapshot.join(RECORD),
+            serde_json::to_string(&record(stamp.clone())).unwrap(),
+        )
+        .unwrap();
         assert_eq!(read(&snapshot).unwrap(), record(stamp));
         std::fs::write(&path, "another").unwrap();
         let workdir = Workdir::create(dir.path()).unwrap();
-        let error = load(&QemuTree::new(Path::new("/none")), &snapshot, workdir).unwrap_err().to_string();
-        assert!(error.contains("has changed since it was saved\nhint: remove the snapshot"), "{error}");
+        let error = load(&QemuTree::new(Path::new("/none")), &snapshot, workdir)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("has changed since it was saved\nhint: remove the snapshot"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -207,7 +244,12 @@ mod tests {
     #[test]
     fn a_directory_that_exists_is_not_overwritten() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(check_free(dir.path()).unwrap_err().to_string().contains("the directory exists"));
+        assert!(
+            check_free(dir.path())
+                .unwrap_err()
+                .to_string()
+                .contains("the directory exists")
+        );
         assert!(check_free(&dir.path().join("new")).is_ok());
     }
 }

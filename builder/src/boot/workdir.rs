@@ -57,8 +57,11 @@ impl Workdir {
 fn held_lock(path: &Path) -> Result<Flock<File>, BootError> {
     let early = path.with_extension("new");
     let file = File::create(&early).map_err(BootError::file("create", &early))?;
-    let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock)
-        .map_err(|(_, errno)| BootError::File { action: "lock", path: early.clone(), source: errno.into() })?;
+    let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| BootError::File {
+        action: "lock",
+        path: early.clone(),
+        source: errno.into(),
+    })?;
     std::fs::rename(&early, path).map_err(BootError::file("create", path))?;
     Ok(lock)
 }
@@ -70,11 +73,21 @@ pub fn scratch_parent() -> PathBuf {
 
 /// Removes directories of ours whose owner is dead. What cannot be looked at or removed is somebody else's and stays.
 fn remove_abandoned(parent: &Path) {
-    let Ok(entries) = std::fs::read_dir(parent) else { return };
-    for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
-        let Ok(file) = File::open(entry.path().join(LOCK)) else { continue };
+    let Ok(entries) = std::fs::read_dir(parent) else {
+        return;
+    };
+    for entry in entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX))
+    {
+        let Ok(file) = File::open(entry.path().join(LOCK)) else {
+            continue;
+        };
         if let Ok(_lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            tracing::info!("removing {}, left behind by a boot that was killed", entry.path().display());
+            tracing::info!(
+                "removing {}, left behind by a boot that was killed",
+                entry.path().display()
+            );
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
