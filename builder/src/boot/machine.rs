@@ -1,16 +1,9 @@
-//! The machine as data, and the pure function that turns it into QEMU's arguments.
-//!
-//! File names are relative to the throw-away directory, in which QEMU runs, wherever the file lives there: so the same
-//! machine gives the same arguments at every boot, and a saved snapshot only has to be copied to be started again.
-//! What differs between boots (the forwarded port, sockets) is not an argument: ports are asked for over the control
-//! socket, and sockets are inherited file descriptors with fixed numbers.
-
-use serde_json::{Value, json};
+//! The machine as data: everything that QEMU's arguments depend on, and the names that its parts have.
 
 use super::accel::Accel;
-use super::disk::{DiskBus, DiskSpec, ImageFormat, block_node, drive_device};
+use super::disk::{DiskBus, DiskSpec, ImageFormat};
 use super::nic::NicSpec;
-use super::smbios::{self, Credential};
+use super::smbios::Credential;
 
 /// Descriptor of the serial console (ttyS0) in QEMU. High, so that it meets no descriptor that is already open.
 pub const CONSOLE_FD: i32 = 100;
@@ -89,144 +82,6 @@ pub struct Machine {
     pub hotplug: bool,
 }
 
-/// QEMU's arguments for `machine`. Pure: nothing is looked up.
-pub fn arguments(machine: &Machine) -> Vec<String> {
-    let mut args = Args::default();
-    board(&mut args, machine);
-    firmware(&mut args, machine);
-    smbios_tables(&mut args, machine);
-    channels(&mut args);
-    drives(&mut args, machine);
-    network(&mut args, machine);
-    extras(&mut args, machine);
-    args.0
-}
-
-#[derive(Default)]
-struct Args(Vec<String>);
-
-impl Args {
-    fn flag(&mut self, flag: &str) {
-        self.0.push(flag.to_owned());
-    }
-
-    fn option(&mut self, flag: &str, value: impl ToString) {
-        self.0.extend([flag.to_owned(), value.to_string()]);
-    }
-
-    fn device(&mut self, device: Value) {
-        self.option("-device", device);
-    }
-}
-
-fn board(args: &mut Args, machine: &Machine) {
-    args.option("-name", "dtnforge");
-    args.flag("-no-user-config");
-    args.flag("-nodefaults");
-    args.option("-display", "none");
-    let mut board = String::from("q35,smm=off,vmport=off,pflash0=code,pflash1=vars");
-    if machine.bare_metal {
-        // The kernel and tools print the ACPI owner; QEMU's own reads BOCHS.
-        board.push_str(",x-oem-id=RKFRGE,x-oem-table-id=RS2240");
-    }
-    args.option("-machine", board);
-    args.option("-accel", machine.accel.qemu_option());
-    args.option("-cpu", cpu(machine));
-    args.option("-smp", machine.cpus);
-    args.option("-m", machine.ram_mib);
-    if machine.no_reboot {
-        args.flag("-no-reboot");
-    }
-}
-
-/// The processor: everything that the accelerator can do, without the signs of a hypervisor for a bare-metal look.
-fn cpu(machine: &Machine) -> &'static str {
-    match (machine.bare_metal, machine.accel) {
-        (false, _) => "max",
-        (true, Accel::Kvm) => "max,-hypervisor,kvm=off",
-        (true, Accel::Tcg) => "max,-hypervisor,model-id=Server Processor 2.40GHz",
-    }
-}
-
-fn firmware(args: &mut Args, machine: &Machine) {
-    args.option(
-        "-blockdev",
-        block_node("code", &machine.firmware_code, ImageFormat::Raw, true),
-    );
-    args.option(
-        "-blockdev",
-        block_node(VARS_NODE, &machine.firmware_vars, ImageFormat::Qcow2, false),
-    );
-}
-
-fn smbios_tables(args: &mut Args, machine: &Machine) {
-    if machine.bare_metal {
-        for table in smbios::server_tables() {
-            args.option("-smbios", table);
-        }
-    }
-    if !machine.cmdline_extra.is_empty() {
-        let words = smbios::cmdline_extra(&machine.cmdline_extra.join(" "));
-        args.option("-smbios", smbios::oem_string(&words));
-    }
-    for credential in &machine.credentials {
-        args.option("-smbios", smbios::oem_string(&credential.to_string()));
-    }
-}
-
-/// Two serial ports and the control socket, each over a descriptor that the parent hands down.
-fn channels(args: &mut Args) {
-    for (id, fd) in [("console", CONSOLE_FD), ("shell", SHELL_FD), ("control", QMP_FD)] {
-        args.option("-chardev", format!("socket,id={id},fd={fd}"));
-    }
-    args.option("-serial", "chardev:console");
-    args.option("-serial", "chardev:shell");
-    args.option("-mon", "chardev=control,mode=control");
-}
-
-fn drives(args: &mut Args, machine: &Machine) {
-    args.option(
-        "-blockdev",
-        block_node(SYSTEM_NODE, &machine.system_disk, ImageFormat::Qcow2, false),
-    );
-    let mut system = drive_device(machine.system_bus, "disk-system", SYSTEM_NODE);
-    system["bootindex"] = json!(0);
-    if machine.system_bus == DiskBus::Nvme {
-        system["serial"] = json!("DTNSYSTEM");
-    }
-    args.device(system);
-    for (index, disk) in machine.disks.iter().enumerate() {
-        let node = format!("data{index}");
-        args.option(
-            "-blockdev",
-            block_node(&node, &disk.file.path, disk.file.format, false),
-        );
-        args.device(disk.spec.device(&format!("disk{index}"), &node, index, None));
-    }
-    match &machine.seed {
-        None => {}
-        Some(SeedDrive::Cdrom(path)) => {
-            args.option("-blockdev", block_node("seed", path, ImageFormat::Raw, true));
-            args.device(json!({ "driver": "ide-cd", "id": "disk-seed", "drive": "seed" }));
-        }
-        Some(SeedDrive::Disk(path)) => {
-            args.option("-blockdev", block_node("seed", path, ImageFormat::Raw, true));
-            args.device(drive_device(DiskBus::Virtio, "disk-seed", "seed"));
-        }
-    }
-}
-
-fn network(args: &mut Args, machine: &Machine) {
-    for (number, nic) in (1_u8..).zip(&machine.nics) {
-        let netdev = nic.netdev(&netdev_id(number));
-        let plugged = netdev.as_ref().map(|_| netdev_id(number));
-        if let Some(netdev) = netdev {
-            args.option("-netdev", netdev);
-        }
-        args.device(nic.device(&nic_id(number), plugged.as_deref(), number, None));
-    }
-}
-
 /// Name of the `number`th card, from 1.
 pub fn nic_id(number: u8) -> String {
     format!("nic{number}")
@@ -240,24 +95,4 @@ pub fn netdev_id(number: u8) -> String {
 /// Name of the `index`th free slot, from 0.
 pub fn port_id(index: usize) -> String {
     format!("port{index}")
-}
-
-fn extras(args: &mut Args, machine: &Machine) {
-    args.option(
-        "-object",
-        json!({ "qom-type": "rng-random", "id": "random", "filename": "/dev/urandom" }),
-    );
-    args.device(json!({ "driver": "virtio-rng-pci", "rng": "random" }));
-    if machine.watchdog {
-        args.device(json!({ "driver": "i6300esb", "id": "watchdog" }));
-        args.option("-action", "watchdog=reset");
-    }
-    if machine.hotplug {
-        for index in 0..HOTPLUG_PORTS {
-            let number = 16 + index;
-            args.device(json!({
-                "driver": "pcie-root-port", "id": port_id(index), "chassis": number, "slot": number,
-            }));
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! `dtnforge boot`: a guest in QEMU, driven through goals and thrown away.
 //!
 //! The story of one boot: a [`request`] says what is wanted. [`prepare`] lays out the files of the machine in a
-//! throw-away [`workdir`] (or [`snapshot`] copies those of a saved one), and [`machine`] turns the machine into QEMU's
+//! throw-away [`workdir`] (or [`snapshot`] copies those of a saved one), and [`args`] turns the [`machine`] into QEMU's
 //! arguments. A [`process`] is QEMU with its three channels: console, shell, control. A [`session`] hears them, and
 //! [`drive`] takes the guest through its goals: a console line, devices plugged in ([`hotplug`]), a script in its root
 //! [`shell`], files fetched, a snapshot, the end. The [`outcome`] says how it went.
@@ -9,17 +9,21 @@
 //! Nothing here needs root, nothing is left running, and an image is never written to.
 
 pub mod accel;
+pub mod args;
 pub mod disk;
 pub mod drive;
 pub mod error;
 pub mod fields;
+pub mod firmware;
 pub mod frames;
 pub mod hotplug;
 pub mod image;
 pub mod mac;
 pub mod machine;
+pub mod net;
 pub mod nic;
 pub mod outcome;
+pub mod overlay;
 pub mod prepare;
 pub mod process;
 pub mod qemu;
@@ -115,7 +119,7 @@ fn workdir_parent(request: &BootRequest) -> Result<std::path::PathBuf, BootError
     let Some(dir) = &request.goals.save_snapshot else {
         return Ok(workdir::scratch_parent());
     };
-    let dir = std::path::absolute(dir).map_err(BootError::file("find", dir))?;
+    let dir = absolute(dir)?;
     let parent = dir.parent().unwrap_or(Path::new("/")).to_owned();
     std::fs::create_dir_all(&parent).map_err(BootError::file("create", &parent))?;
     Ok(parent)
@@ -157,4 +161,9 @@ pub(crate) fn note(text: &str) {
 /// A path as text, for QEMU's options.
 pub(crate) fn utf8(path: &Path) -> Result<&str, BootError> {
     path.to_str().ok_or_else(|| BootError::NotUtf8(path.to_owned()))
+}
+
+/// A path that does not depend on where we are.
+pub(crate) fn absolute(path: &Path) -> Result<std::path::PathBuf, BootError> {
+    std::path::absolute(path).map_err(BootError::file("find", path))
 }

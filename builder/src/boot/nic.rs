@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::fields::{FieldError, Fields};
 use super::mac::Mac;
+use super::net::{self, NicNet};
 
 /// What the guest sees: the model of the card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,72 +49,6 @@ impl FromStr for NicModel {
             "vmxnet3" => NicModel::Vmxnet3,
             _ => return Err(()),
         })
-    }
-}
-
-/// What the card is plugged into.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NicNet {
-    /// QEMU's own network with DHCP, DNS and a way out; needs no privilege.
-    User,
-    /// Nothing: a card whose cable ends nowhere.
-    None,
-    /// Another QEMU, over a TCP connection of the host (`listen`, `connect`) or multicast (`mcast`).
-    Socket {
-        /// `listen`, `connect` or `mcast`.
-        kind: SocketKind,
-        /// HOST:PORT.
-        address: String,
-    },
-    /// A tap device that exists and that the user may open; the only one with several queues.
-    Tap(String),
-}
-
-/// Which end of a socket network this guest is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SocketKind {
-    /// Waits for the other guest.
-    Listen,
-    /// Connects to the other guest.
-    Connect,
-    /// Shares a multicast group.
-    Mcast,
-}
-
-impl SocketKind {
-    fn qemu_key(self) -> &'static str {
-        match self {
-            SocketKind::Listen => "listen",
-            SocketKind::Connect => "connect",
-            SocketKind::Mcast => "mcast",
-        }
-    }
-}
-
-impl FromStr for NicNet {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<NicNet, ()> {
-        let socket = |kind, address: &str| {
-            let (_, port) = address.rsplit_once(':').ok_or(())?;
-            port.parse::<u16>().map_err(|_| ())?;
-            Ok(NicNet::Socket {
-                kind,
-                address: address.to_owned(),
-            })
-        };
-        match text.split_once(':') {
-            None if text == "user" => Ok(NicNet::User),
-            None if text == "none" => Ok(NicNet::None),
-            Some(("tap", name)) if !name.is_empty() && name.len() < 16 => Ok(NicNet::Tap(name.to_owned())),
-            Some(("socket", rest)) => match rest.split_once('=') {
-                Some(("listen", address)) => socket(SocketKind::Listen, address),
-                Some(("connect", address)) => socket(SocketKind::Connect, address),
-                Some(("mcast", address)) => socket(SocketKind::Mcast, address),
-                _ => Err(()),
-            },
-            _ => Err(()),
-        }
     }
 }
 
@@ -175,7 +110,7 @@ impl FromStr for NicSpec {
             },
             rx_queue_size: fields.take_parsed("rx_queue_size", RING)?,
             queues: fields.take_parsed("queues", QUEUES)?.unwrap_or(1),
-            net: fields.take_parsed("net", NETS)?.unwrap_or(NicNet::User),
+            net: fields.take_parsed("net", net::EXPECTED)?.unwrap_or(NicNet::User),
         };
         fields.finish(KEYS)?;
         spec.checked()
@@ -184,8 +119,6 @@ impl FromStr for NicSpec {
 
 const RING: &str = "256, 512 or 1024 (virtio)";
 const QUEUES: &str = "1 to 64";
-const NETS: &str =
-    "user, none, tap:NAME, socket:listen=HOST:PORT, socket:connect=HOST:PORT or socket:mcast=GROUP:PORT";
 
 impl NicSpec {
     fn checked(self) -> Result<NicSpec, FieldError> {
@@ -222,22 +155,7 @@ impl NicSpec {
 
     /// The netdev object named `id`, or `None` for a card that is plugged into nothing.
     pub fn netdev(&self, id: &str) -> Option<Value> {
-        match &self.net {
-            NicNet::None => None,
-            NicNet::User => Some(json!({ "type": "user", "id": id })),
-            NicNet::Socket { kind, address } => {
-                Some(json!({ "type": "socket", "id": id, kind.qemu_key(): address }))
-            }
-            NicNet::Tap(name) => {
-                let mut tap = json!({
-                    "type": "tap", "id": id, "ifname": name, "script": "no", "downscript": "no", "vhost": false,
-                });
-                if self.queues > 1 {
-                    tap["queues"] = json!(self.queues);
-                }
-                Some(tap)
-            }
-        }
+        self.net.netdev(id, self.queues)
     }
 
     /// The device object named `id`, plugged into `netdev` and into `bus` when one is given.
@@ -307,15 +225,6 @@ mod tests {
         assert_eq!(
             (&device["mq"], &device["vectors"], &device["bus"]),
             (&json!(true), &json!(10), &json!("hp0"))
-        );
-    }
-
-    #[test]
-    fn two_guests_meet_on_a_socket_network() {
-        let nic: NicSpec = "net=socket:listen=127.0.0.1:7000".parse().unwrap();
-        assert_eq!(
-            nic.netdev("n"),
-            Some(json!({ "type": "socket", "id": "n", "listen": "127.0.0.1:7000" }))
         );
     }
 

@@ -1,18 +1,18 @@
 //! Lays out the files of a machine that is switched on: overlays, firmware, disks, seed.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::accel::{self, Chosen};
 use super::disk::{DiskBus, DiskSpec, ImageFormat};
 use super::error::BootError;
 use super::image::{Image, Stamp};
 use super::machine::{DataDisk, DriveFile, Machine, netdev_id, nic_id};
-use super::nic::NicNet;
+use super::net::NicNet;
 use super::qemu::QemuTree;
 use super::request::{Goals, Hardware, Overlay, Vars};
 use super::workdir::Workdir;
-use super::{seed, shell, smbios, utf8};
+use super::{firmware, overlay, seed, shell, smbios, utf8};
 
 /// A machine with all its files in place.
 #[derive(Debug)]
@@ -46,11 +46,6 @@ pub struct Parts {
     pub user_net: Option<String>,
 }
 
-/// Files of ours in the throw-away directory.
-const CODE: &str = "code.fd";
-const VARS: &str = "vars.qcow2";
-const SYSTEM: &str = "system.qcow2";
-
 /// Makes everything that `hardware` needs in `workdir`.
 ///
 /// # Errors
@@ -63,10 +58,9 @@ pub fn cold(
 ) -> Result<Prepared, BootError> {
     refuse_what_a_snapshot_cannot_hold(hardware, goals)?;
     let image = Image::find(&hardware.out)?;
-    let firmware = tree.firmware_code()?;
-    let accel = accel::choose(hardware.accel, tree, &firmware)?;
+    let firmware_code = tree.firmware_code()?;
+    let accel = accel::choose(hardware.accel, tree, &firmware_code)?;
     let dir = workdir.path();
-    copy(&firmware, &dir.join(CODE))?;
     if hardware.bare_metal {
         let table = dir.join(smbios::TYPE0_FILE);
         std::fs::write(&table, smbios::physical_bios_table()).map_err(BootError::file("write", &table))?;
@@ -80,9 +74,9 @@ pub fn cold(
         cpus: hardware.cpus,
         ram_mib: hardware.ram_mib,
         bare_metal: hardware.bare_metal,
-        firmware_code: CODE.to_owned(),
-        firmware_vars: vars(tree, &hardware.vars, dir)?,
-        system_disk: overlay(tree, &hardware.overlay, &image, dir)?,
+        firmware_code: firmware::code(&firmware_code, dir)?,
+        firmware_vars: firmware::vars(tree, &hardware.vars, dir)?,
+        system_disk: overlay::file(tree, &hardware.overlay, &image, dir)?,
         system_bus: hardware.system_bus,
         disks: disks(tree, &hardware.disks, dir)?,
         nics: hardware.nics.clone(),
@@ -98,7 +92,7 @@ pub fn cold(
         hotplug: !goals.hotplug.is_empty() || goals.save_snapshot.is_some(),
     };
     Ok(Prepared {
-        args: super::machine::arguments(&machine),
+        args: super::args::arguments(&machine),
         accel,
         image: image.stamp()?,
         parts: parts(&machine)?,
@@ -161,98 +155,6 @@ fn refuse_what_a_snapshot_cannot_hold(hardware: &Hardware, goals: &Goals) -> Res
     )))
 }
 
-/// The image's overlay; its path as QEMU gets it.
-fn overlay(tree: &QemuTree, overlay: &Overlay, image: &Image, dir: &Path) -> Result<String, BootError> {
-    match overlay {
-        Overlay::ThrowAway => {
-            create_over(tree, image, &dir.join(SYSTEM))?;
-            Ok(SYSTEM.to_owned())
-        }
-        Overlay::Create(path) => {
-            if path.exists() {
-                return Err(BootError::Options(format!(
-                    "--keep-overlay {}: the file exists\nhint: --overlay goes on with it, or remove it",
-                    path.display()
-                )));
-            }
-            let path = absolute(path)?;
-            create_over(tree, image, &path)?;
-            Ok(utf8(&path)?.to_owned())
-        }
-        Overlay::Continue(path) => {
-            let path = path
-                .canonicalize()
-                .map_err(BootError::file("open the overlay", path))?;
-            let path_text = utf8(&path)?;
-            let info = tree.qemu_img(&["info", "--output=json", path_text])?;
-            belongs_to(&info, image)
-                .map_err(|reason| BootError::Options(format!("--overlay {path_text}: {reason}")))?;
-            Ok(path_text.to_owned())
-        }
-    }
-}
-
-fn create_over(tree: &QemuTree, image: &Image, path: &Path) -> Result<(), BootError> {
-    let (backing, format) = (utf8(&image.path)?, image.format.name());
-    tree.qemu_img(&[
-        "create",
-        "-q",
-        "-f",
-        "qcow2",
-        "-b",
-        backing,
-        "-F",
-        format,
-        utf8(path)?,
-    ])
-    .map(drop)
-}
-
-/// Checks, in the JSON of `qemu-img info`, that an overlay lies over `image`.
-fn belongs_to(info: &str, image: &Image) -> Result<(), String> {
-    let info: serde_json::Value = serde_json::from_str(info).map_err(|error| error.to_string())?;
-    match info["backing-filename"].as_str() {
-        None => Err("it is no overlay of an image".to_owned()),
-        Some(backing) if Path::new(backing) == image.path => Ok(()),
-        Some(backing) => Err(format!(
-            "it belongs to {backing}, not to {}",
-            image.path.display()
-        )),
-    }
-}
-
-/// The firmware's variables; their path as QEMU gets it.
-fn vars(tree: &QemuTree, vars: &Vars, dir: &Path) -> Result<String, BootError> {
-    let factory = tree.firmware_vars()?;
-    let make = |path: &Path| {
-        tree.qemu_img(&["convert", "-O", "qcow2", utf8(&factory)?, utf8(path)?])
-            .map(drop)
-    };
-    let kept = match vars {
-        Vars::ThrowAway => {
-            make(&dir.join(VARS))?;
-            return Ok(VARS.to_owned());
-        }
-        Vars::Keep(path) if path.exists() => absolute(path)?,
-        Vars::Keep(path) | Vars::Reset(path) => {
-            let path = absolute(path)?;
-            make(&path)?;
-            path
-        }
-    };
-    let mut head = Vec::new();
-    File::open(&kept)
-        .and_then(|file| std::io::Read::read_to_end(&mut std::io::Read::take(file, 4), &mut head))
-        .map_err(BootError::file("read", &kept))?;
-    if ImageFormat::of(&head) != ImageFormat::Qcow2 {
-        let text = kept.display();
-        return Err(BootError::Options(format!(
-            "--vars {text}: not a qcow2 file\nhint: qemu-img convert -O qcow2 {text} OTHER, or --fresh-vars"
-        )));
-    }
-    Ok(utf8(&kept)?.to_owned())
-}
-
 fn disks(tree: &QemuTree, specs: &[DiskSpec], dir: &Path) -> Result<Vec<DataDisk>, BootError> {
     specs
         .iter()
@@ -298,40 +200,9 @@ pub fn disk_file(tree: &QemuTree, spec: &DiskSpec, name: &str, dir: &Path) -> Re
     })
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, BootError> {
-    std::path::absolute(path).map_err(BootError::file("find", path))
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), BootError> {
-    std::fs::copy(from, to)
-        .map(drop)
-        .map_err(BootError::file("copy", from))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn image() -> Image {
-        Image {
-            path: "/images/dtn.raw".into(),
-            format: ImageFormat::Raw,
-        }
-    }
-
-    #[test]
-    fn an_overlay_goes_on_only_over_its_own_image() {
-        assert_eq!(
-            belongs_to(r#"{"backing-filename": "/images/dtn.raw"}"#, &image()),
-            Ok(())
-        );
-        let other = belongs_to(r#"{"backing-filename": "/images/lean.raw"}"#, &image()).unwrap_err();
-        assert_eq!(other, "it belongs to /images/lean.raw, not to /images/dtn.raw");
-        assert_eq!(
-            belongs_to("{}", &image()).unwrap_err(),
-            "it is no overlay of an image"
-        );
-    }
 
     #[test]
     fn a_disk_file_that_is_missing_and_has_no_size_is_refused() {
