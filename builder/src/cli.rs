@@ -15,8 +15,10 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
-    /// Boot an image in QEMU, drive it, throw it away
-    Boot(Box<cmd::boot::BootArgs>),
+    /// Build the image of a spec
+    Build(cmd::build::BuildArgs),
+    /// Resolve the packages of a spec to versions and digests
+    Lock(cmd::lock::LockArgs),
     /// Show where the tools tree is; make it when there is none
     Tools(cmd::tools::ToolsArgs),
     /// Run a program inside a tree, in namespaces of its own

@@ -31,6 +31,9 @@ pub struct InsideArgs {
     /// A directory for `/var/tmp`; without one it is empty memory.
     #[arg(long)]
     scratch: Option<PathBuf>,
+    /// Protect the tree from the program.
+    #[arg(long)]
+    read_only: bool,
     /// The program and its arguments.
     #[arg(last = true, required = true)]
     argv: Vec<OsString>,
@@ -67,6 +70,13 @@ impl Inside {
     #[must_use]
     pub fn scratch(mut self, path: &Path) -> Self {
         self.options.extend(["--scratch".into(), path.into()]);
+        self
+    }
+
+    /// Lets the program write under `/tmp`, `/run`, `/var/tmp` and the bound places only.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.options.push("--read-only".into());
         self
     }
 
@@ -162,6 +172,12 @@ pub fn enter(args: &InsideArgs) -> anyhow::Result<u8> {
 }
 
 fn lay_out(args: &InsideArgs) -> anyhow::Result<()> {
+    if args.read_only {
+        bind(&args.root, &args.root)?;
+        let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY;
+        mount(None::<&str>, &args.root, None::<&str>, flags, None::<&str>)
+            .context("cannot protect the tree")?;
+    }
     for (place, mode) in [
         ("run", "mode=0755"),
         ("tmp", "mode=1777"),

@@ -4,15 +4,17 @@
 //! [`tools`] tree and run in namespaces of their own ([`inside`]); packages come from a lock file and a pool
 //! ([`packages`]).
 
-pub mod boot;
 pub mod cache;
 pub mod cli;
 pub mod cmd;
 pub mod digest;
 pub mod fsx;
+pub mod image;
 pub mod inside;
 pub mod interrupt;
 pub mod packages;
 pub mod run;
+pub mod spec;
+pub mod stage;
 pub mod tell;
 pub mod tools;

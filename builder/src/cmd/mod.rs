@@ -1,6 +1,7 @@
 //! The subcommands, one file each. They turn arguments into calls and results into text; the work is elsewhere.
 
-pub mod boot;
+pub mod build;
+pub mod lock;
 pub mod tools;
 
 use crate::cli::Command;
@@ -14,8 +15,6 @@ pub enum Failure {
     BadInput(anyhow::Error),
     /// What was asked for did not happen.
     Failed(anyhow::Error),
-    /// It was told already; only this exit code is left to give.
-    Told(u8),
 }
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {
@@ -27,18 +26,16 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 impl Failure {
     /// Tells the error and gives its exit code.
     pub fn report(&self) -> ExitCode {
-        if let Self::BadInput(error) | Self::Failed(error) = self {
-            eprintln!("error: {}", tell(error.as_ref()));
-        }
+        let (Self::BadInput(error) | Self::Failed(error)) = self;
+        eprintln!("error: {}", tell(error.as_ref()));
         ExitCode::from(self.code())
     }
 
-    /// 1 failed, 2 bad input, or what was told.
+    /// 1 failed, 2 bad input.
     pub fn code(&self) -> u8 {
         match self {
             Self::BadInput(_) => 2,
             Self::Failed(_) => 1,
-            Self::Told(code) => *code,
         }
     }
 }
@@ -49,7 +46,8 @@ impl Failure {
 /// As the subcommand says.
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
-        Command::Boot(args) => boot::run(*args),
+        Command::Build(args) => build::run(&args),
+        Command::Lock(args) => lock::run(&args),
         Command::Tools(args) => tools::run(&args),
         Command::Inside(args) => crate::inside::enter(&args).map(|_| ()).map_err(Failure::from),
     }

@@ -189,6 +189,7 @@ impl Apt {
     }
 }
 
+/// The empty list of forced essentials: apt would count itself among them, and an immutable image has no use for it.
 fn configuration(root: &Path) -> String {
     let root = root.display();
     format!(
@@ -197,7 +198,7 @@ fn configuration(root: &Path) -> String {
          Dir::Bin::methods \"/usr/lib/apt/methods\";\n\
          APT::Architecture \"amd64\";\nAPT::Architectures {{ \"amd64\"; }};\n\
          APT::Install-Recommends \"false\";\nAPT::Sandbox::User \"root\";\n\
-         Acquire::Languages \"none\";\nAcquire::Retries \"2\";\nAcquire::http::Timeout \"20\";\n"
+         pkgCacheGen::ForceEssential \",\";\nAcquire::Languages \"none\";\nAcquire::Retries \"2\";\nAcquire::http::Timeout \"20\";\n"
     )
 }
 

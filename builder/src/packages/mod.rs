@@ -4,6 +4,7 @@
 pub mod apt;
 pub mod host;
 pub mod lock;
+pub mod locking;
 pub mod pool;
 pub mod repository;
 pub mod sources;

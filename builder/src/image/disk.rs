@@ -1,0 +1,268 @@
+//! Stages `disk` and `qcow2`: the GPT disk by systemd-repart, and its form for virtual machines. They write into the
+//! output directory, beside the final name, and rename.
+
+use super::uki::{ENTRIES, Parts};
+use super::{Context, root, tree, uuid};
+use crate::fsx;
+use crate::spec::Spec;
+use crate::stage::outputs::{Artefact, Outputs};
+use crate::stage::{Inputs, Made, Pipeline, StageError, Work};
+use dtnforge_profiles::digest::Digest;
+use std::fmt::Write as _;
+use std::path::Path;
+
+const CODE: u32 = 1;
+const MIB: u64 = 1 << 20;
+/// An update holds an old, a new and a fallback UKI at a time.
+const UKIS_ON_ESP: u64 = 3;
+/// Boot loader, its files, the file system itself.
+const ESP_MARGIN: u64 = 16 * MIB;
+const BOOT_LOADER: &str = "/usr/lib/systemd/boot/efi/systemd-bootx64.efi";
+/// No `default`: it would defeat boot counting. No waiting: nobody sits before a node.
+const LOADER_CONF: &str = "timeout 0\n";
+/// A firmware that finds no bootable file falls into its shell; this makes it try again, so that it is counted.
+const STARTUP: &str = "reset\r\n";
+
+/// Runs the stage `disk`. Its output is `NAME.raw` in the output directory.
+///
+/// # Errors
+/// The UKIs do not fit on the EFI system partition three times; systemd-repart fails.
+pub fn stage(
+    pipeline: &mut Pipeline<'_>,
+    context: &Context,
+    spec: &Spec,
+    outputs: &mut Outputs,
+    parts: Parts<'_>,
+    erofs: &Made,
+    uki: &Made,
+) -> Result<(Artefact, Digest), anyhow::Error> {
+    let inputs = Inputs::of_code(CODE)
+        .with("tools", context.tools.key())
+        .with("time", context.epoch)
+        .with("root", &erofs.key)
+        .with("root hashes", &parts.verity.key)
+        .with("layers", &parts.layers.key)
+        .with("uki", &uki.key)
+        .with("esp_mib", spec.esp_mib)
+        .with("state_mib", spec.state_mib);
+    check_esp(spec, uki)?;
+    let seed = uuid::of("disk", &inputs.key());
+    let name = format!("{}.raw", spec.name);
+    let made = pipeline.artefact("disk", &inputs, outputs, &name, |target, work| {
+        lay_out_esp(work, context, uki)?;
+        for (file, text) in definitions(spec, parts)? {
+            fsx::write(&work.path("repart.d").join(file), text.as_bytes())?;
+        }
+        partition(work, context, parts, erofs, &seed, target)
+    });
+    Ok(made?)
+}
+
+/// Runs the stage `qcow2`. Its output is `NAME.qcow2` in the output directory.
+///
+/// # Errors
+/// qemu-img fails.
+pub fn qcow2_stage(
+    pipeline: &mut Pipeline<'_>,
+    context: &Context,
+    spec: &Spec,
+    outputs: &mut Outputs,
+    disk: &Digest,
+) -> Result<Artefact, anyhow::Error> {
+    let inputs = Inputs::of_code(CODE)
+        .with("tools", context.tools.key())
+        .with("disk", disk);
+    let raw = outputs.directory().join(format!("{}.raw", spec.name));
+    let name = format!("{}.qcow2", spec.name);
+    let made = pipeline.artefact("qcow2", &inputs, outputs, &name, |target, work| {
+        // Not compressed: nearly all of the disk is a compressed file system already.
+        let image = context
+            .tools
+            .inside("qemu-img")
+            .bind(&raw, "raw")
+            .bind(work.directory, "out");
+        image
+            .args([
+                "convert",
+                "-f",
+                "raw",
+                "-O",
+                "qcow2",
+                "/mnt/raw",
+                "/mnt/out/qcow2",
+            ])
+            .run(&work.log)?;
+        Ok(move_file(&work.path("qcow2"), target)?)
+    });
+    Ok(made?.0)
+}
+
+/// Refuses UKIs that do not fit three times: an update needs old, new and fallback side by side.
+fn check_esp(spec: &Spec, uki: &Made) -> Result<(), StageError> {
+    let mut largest = 0;
+    for (file, ..) in ENTRIES {
+        let path = uki.path(file);
+        let data =
+            std::fs::metadata(&path).map_err(|source| fsx::FileError::new("look at", &path, source))?;
+        largest = largest.max(data.len());
+    }
+    esp_budget(spec.esp_mib, largest).map_err(StageError::Wrong)
+}
+
+fn esp_budget(esp_mib: u32, uki: u64) -> Result<(), String> {
+    let needed = UKIS_ON_ESP * uki + ESP_MARGIN;
+    if u64::from(esp_mib) * MIB >= needed {
+        return Ok(());
+    }
+    Err(format!(
+        "key `image.esp_mib`: {esp_mib} MiB are too small, {UKIS_ON_ESP} UKIs of {} MiB and a margin need {} MiB\n\
+         hint: set image.esp_mib = {} or more in the spec",
+        uki.div_ceil(MIB),
+        needed.div_ceil(MIB),
+        needed.div_ceil(MIB),
+    ))
+}
+
+fn lay_out_esp(work: &Work<'_>, context: &Context, uki: &Made) -> Result<(), StageError> {
+    let esp = work.path("esp");
+    let loader = context.tools.root().join(BOOT_LOADER.trim_start_matches('/'));
+    let copies = [
+        (uki.path("dtnforge.efi"), "EFI/Linux/dtnforge+3.efi"),
+        (uki.path("stock.efi"), "EFI/Linux/stock.efi"),
+        (loader.clone(), "EFI/BOOT/BOOTX64.EFI"),
+        (loader, "EFI/systemd/systemd-bootx64.efi"),
+    ];
+    for (from, to) in copies {
+        // A copy and not a link: it gets a time of its own.
+        fsx::write(&esp.join(to), &fsx::read(&from)?)?;
+    }
+    fsx::write(&esp.join("loader/loader.conf"), LOADER_CONF.as_bytes())?;
+    fsx::write(&esp.join("startup.nsh"), STARTUP.as_bytes())?;
+    Ok(tree::set_times(&esp, context.epoch)?)
+}
+
+/// The partitions, as files for systemd-repart. The state partition is the last one, so that it can grow.
+fn definitions(spec: &Spec, parts: Parts<'_>) -> Result<Vec<(&'static str, String)>, StageError> {
+    let ids = |made: &Made, file: &str| -> Result<(String, String), StageError> {
+        let hash = root::root_hash(&made.path(file))?;
+        uuid::of_root_hash(&hash).ok_or_else(|| StageError::Wrong(format!("{hash:?} is no root hash")))
+    };
+    let (root, root_hashes) = ids(parts.verity, "root.hash")?;
+    let (layers, layers_hashes) = ids(parts.layers, "layers.hash")?;
+    let esp = format!("Format=vfat\nCopyFiles=/mnt/out/esp:/\n{}", sizes(spec.esp_mib));
+    let state = format!("Format=ext4\n{}", sizes(spec.state_mib));
+    let verity = |kind, label, uuid: String, file| {
+        definition(kind, label, &format!("UUID={uuid}\nCopyBlocks=/mnt/{file}\n"))
+    };
+    Ok(vec![
+        ("10-esp.conf", definition("esp", "esp", &esp)),
+        (
+            "20-root.conf",
+            verity("root-x86-64", "dtn-root", root, "root.erofs"),
+        ),
+        (
+            "21-root-verity.conf",
+            verity(
+                "root-x86-64-verity",
+                "dtn-root-verity",
+                root_hashes,
+                "root.verity",
+            ),
+        ),
+        (
+            "30-layers.conf",
+            verity("linux-generic", "dtn-layers", layers, "layers.erofs"),
+        ),
+        (
+            "31-layers-verity.conf",
+            verity(
+                "linux-generic",
+                "dtn-layers-verity",
+                layers_hashes,
+                "layers.verity",
+            ),
+        ),
+        ("40-state.conf", definition(uuid::STATE_TYPE, "dtn-state", &state)),
+    ])
+}
+
+fn definition(kind: &str, label: &str, rest: &str) -> String {
+    format!("[Partition]\nType={kind}\nLabel={label}\n{rest}")
+}
+
+fn sizes(mib: u32) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = write!(text, "SizeMinBytes={mib}M\nSizeMaxBytes={mib}M\n");
+    text
+}
+
+fn partition(
+    work: &Work<'_>,
+    context: &Context,
+    parts: Parts<'_>,
+    erofs: &Made,
+    seed: &str,
+    target: &Path,
+) -> Result<(), StageError> {
+    let scratch = work.path("tmp");
+    fsx::create_dir_all(&scratch)?;
+    context
+        .tools
+        .inside("systemd-repart")
+        .bind(work.directory, "out")
+        .bind(&erofs.path("root.erofs"), "root.erofs")
+        .bind(&parts.verity.path("root.verity"), "root.verity")
+        .bind(&parts.layers.path("layers.erofs"), "layers.erofs")
+        .bind(&parts.layers.path("layers.verity"), "layers.verity")
+        .scratch(&scratch)
+        .args([
+            "--offline=yes",
+            "--empty=create",
+            "--size=auto",
+            "--dry-run=no",
+            "--no-pager",
+            "--sector-size=512",
+        ])
+        .args([
+            &format!("--seed={seed}"),
+            "--definitions=/mnt/out/repart.d",
+            "/mnt/out/disk",
+        ])
+        .env("SOURCE_DATE_EPOCH", context.epoch.to_string())
+        .run(&work.log)?;
+    Ok(move_file(&work.path("disk"), target)?)
+}
+
+/// Moves a sparse file, also to another file system.
+fn move_file(from: &Path, to: &Path) -> Result<(), fsx::FileError> {
+    if std::fs::rename(from, to).is_ok() {
+        return Ok(());
+    }
+    std::fs::copy(from, to).map_err(|source| fsx::FileError::new("copy", from, source))?;
+    fsx::remove_tree(from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ukis_that_do_not_fit_three_times_are_refused_with_the_size_that_would_do() {
+        esp_budget(264, 50 * MIB).unwrap();
+        assert_eq!(
+            esp_budget(264, 100 * MIB - 5).unwrap_err(),
+            "key `image.esp_mib`: 264 MiB are too small, 3 UKIs of 100 MiB and a margin need 316 MiB\n\
+             hint: set image.esp_mib = 316 or more in the spec"
+        );
+    }
+
+    #[test]
+    fn a_definition_is_one_section() {
+        let text = definition("esp", "esp", &format!("Format=vfat\n{}", sizes(512)));
+        assert_eq!(
+            text,
+            "[Partition]\nType=esp\nLabel=esp\nFormat=vfat\nSizeMinBytes=512M\nSizeMaxBytes=512M\n"
+        );
+    }
+}

@@ -1,0 +1,173 @@
+//! Stage `uki`: two unified kernel images from one kernel and one initrd. `dtnforge` tunes and is counted down by
+//! systemd-boot until a boot is good; `stock` never tunes. What differs is `IMAGE_ID` in their os-release (with equal
+//! ones systemd-boot would sort `stock` first, always) and `dtnforge.mode` on the command line.
+
+use super::{Context, cpio, root, uuid};
+use crate::fsx;
+use crate::spec::Spec;
+use crate::stage::{Inputs, Made, Pipeline, StageError, Work};
+
+const CODE: u32 = 1;
+/// The two entries: file, `IMAGE_ID`, mode.
+pub const ENTRIES: [(&str, &str, &str); 2] = [
+    ("dtnforge.efi", "dtnforge", "tuned"),
+    ("stock.efi", "stock", "stock"),
+];
+/// A panic, a missing disk or a broken root must end in a reboot, so that the boot is counted.
+const SAFETY: [&str; 5] = [
+    "systemd.verity_root_options=panic-on-corruption",
+    "panic=10",
+    "rd.timeout=30",
+    "rd.shell=0",
+    "rd.emergency=reboot",
+];
+
+/// The parts that UKIs are made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts<'a> {
+    /// Kernel and initrd.
+    pub initrd: &'a Made,
+    /// Hash of the root.
+    pub verity: &'a Made,
+    /// The layers and their hash.
+    pub layers: &'a Made,
+    /// The root's tree, for its os-release.
+    pub tree: &'a Made,
+}
+
+/// Runs the stage. Its output holds the files of [`ENTRIES`].
+///
+/// # Errors
+/// ukify fails, or what it wrote does not read back.
+pub fn stage(
+    pipeline: &mut Pipeline<'_>,
+    context: &Context,
+    spec: &Spec,
+    parts: Parts<'_>,
+) -> Result<Made, anyhow::Error> {
+    let root_hash = root::root_hash(&parts.verity.path("root.hash"))?;
+    let layers_hash = root::root_hash(&parts.layers.path("layers.hash"))?;
+    let inputs = Inputs::of_code(CODE)
+        .with("tools", context.tools.key())
+        .with("time", context.epoch)
+        .with("initrd", &parts.initrd.key)
+        .with("root hash", &root_hash)
+        .with("layers hash", &layers_hash)
+        .with_file("os-release", &parts.tree.path("tree/usr/lib/os-release"))?
+        .with("command line", command_line(spec, &root_hash, "MODE"))
+        .with_tree("overlays/initrd", &spec.initrd_overlay)?;
+    let made = pipeline.stage("uki", &inputs, |work| {
+        let extra = extra_initrd(context, spec, &layers_hash)?;
+        fsx::write(&work.path("extra.cpio"), &extra)?;
+        for (file, id, mode) in ENTRIES {
+            let entry = Entry {
+                file,
+                id,
+                command_line: command_line(spec, &root_hash, mode),
+            };
+            make(work, context, parts, &entry)?;
+        }
+        Ok(())
+    });
+    Ok(made?)
+}
+
+/// What is added to dracut's initrd: our units, and where the layers are.
+fn extra_initrd(context: &Context, spec: &Spec, layers_hash: &str) -> Result<Vec<u8>, StageError> {
+    let mut archive = cpio::Archive::new(context.epoch);
+    archive.add_tree(&spec.initrd_overlay)?;
+    archive.add_file("etc/veritytab", veritytab(layers_hash)?.as_bytes());
+    Ok(archive.finish())
+}
+
+fn veritytab(layers_hash: &str) -> Result<String, StageError> {
+    let (data, hashes) = uuid::of_root_hash(layers_hash)
+        .ok_or_else(|| StageError::Wrong(format!("{layers_hash:?} is no root hash")))?;
+    // A damaged layers partition costs the tuning, not the boot: not required, and reads fail instead of a panic.
+    Ok(format!(
+        "dtn-layers PARTUUID={data} PARTUUID={hashes} {layers_hash} nofail,x-initrd.attach\n"
+    ))
+}
+
+fn command_line(spec: &Spec, root_hash: &str, mode: &str) -> String {
+    let mut words: Vec<String> = ["root=/dev/mapper/root", "rootfstype=erofs", "ro"]
+        .map(str::to_owned)
+        .to_vec();
+    words.push(format!("roothash={root_hash}"));
+    words.extend(SAFETY.map(str::to_owned));
+    words.extend(spec.console.iter().map(|console| format!("console={console}")));
+    words.push(format!("dtnforge.mode={mode}"));
+    words.extend(spec.cmdline_extra.iter().cloned());
+    words.join(" ")
+}
+
+struct Entry<'a> {
+    file: &'a str,
+    id: &'a str,
+    command_line: String,
+}
+
+fn make(work: &Work<'_>, context: &Context, parts: Parts<'_>, entry: &Entry<'_>) -> Result<(), StageError> {
+    let os_release = fsx::read_text(&parts.tree.path("tree/usr/lib/os-release"))?;
+    let own = format!("{}\nIMAGE_ID={}\n", os_release.trim_end(), entry.id);
+    fsx::write(&work.path("os-release"), own.as_bytes())?;
+    let kernel = fsx::read_text(&parts.initrd.path("uname"))?;
+    context
+        .tools
+        .inside("ukify")
+        .bind(work.directory, "out")
+        .bind(&parts.initrd.path("vmlinuz"), "vmlinuz")
+        .bind(&parts.initrd.path("initrd"), "initrd")
+        .args([
+            "build",
+            "--linux=/mnt/vmlinuz",
+            "--initrd=/mnt/initrd",
+            "--initrd=/mnt/out/extra.cpio",
+        ])
+        .args(["--os-release=@/mnt/out/os-release", &format!("--uname={kernel}")])
+        .args([
+            "--stub=/usr/lib/systemd/boot/efi/linuxx64.efi.stub",
+            &format!("--cmdline={}", entry.command_line),
+        ])
+        .arg(format!("--output=/mnt/out/{}", entry.file))
+        .env("SOURCE_DATE_EPOCH", context.epoch.to_string())
+        .run(&work.log)?;
+    read_back(work, entry)
+}
+
+/// A flipped byte in a UKI hangs a machine and nothing counts it, so what was written is read again: the command line
+/// and the id must be in it.
+fn read_back(work: &Work<'_>, entry: &Entry<'_>) -> Result<(), StageError> {
+    let path = work.path(entry.file);
+    let bytes = fsx::read(&path)?;
+    for expected in [
+        entry.command_line.as_bytes(),
+        format!("IMAGE_ID={}\n", entry.id).as_bytes(),
+    ] {
+        if !bytes.windows(expected.len()).any(|window| window == expected) {
+            let text = String::from_utf8_lossy(expected).into_owned();
+            return Err(StageError::Wrong(format!(
+                "{} does not hold {text:?}",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_layers_are_not_required_and_found_by_their_hash() {
+        let hash = "6356516473e95b4c5ac9da2931f68258d360867bc9ab7e91ad654d9ff9881b8e";
+        assert_eq!(
+            veritytab(hash).unwrap(),
+            "dtn-layers PARTUUID=63565164-73e9-5b4c-5ac9-da2931f68258 \
+             PARTUUID=d360867b-c9ab-7e91-ad65-4d9ff9881b8e \
+             6356516473e95b4c5ac9da2931f68258d360867bc9ab7e91ad654d9ff9881b8e nofail,x-initrd.attach\n"
+        );
+        assert_eq!(veritytab("63").unwrap_err().to_string(), "\"63\" is no root hash");
+    }
+}
