@@ -1,6 +1,15 @@
 //! A plan: what will be written, from what, to what, and why. Data, made by a pure function and used by all that
 //! print, apply, verify or undo it, so that they cannot disagree.
 
+mod devices;
+mod hold;
+mod make;
+mod order;
+mod wanted;
+
+pub use hold::{Held, hold};
+pub use make::{knobs_of, make};
+
 use crate::digest::Digest;
 use crate::group::Group;
 use crate::knob::{Disrupts, KnobId, Owner};

@@ -10,6 +10,7 @@ mod embedded;
 mod lint;
 mod problem;
 mod profile;
+mod range;
 mod template;
 mod tuned_stock;
 mod written;
@@ -17,6 +18,7 @@ mod written;
 pub use buffer::{Buffer, LARGEST, memory_cap};
 pub use problem::{Problem, Problems};
 pub use profile::{KnobLine, Match, PROFILE_SCHEMA, Profile, STOCK, Tuned, Wanted};
+pub(crate) use range::in_range;
 pub use template::{BadKnobTemplate, BadValueTemplate, KnobTemplate, Target, ValueTemplate};
 pub use tuned_stock::{Include, Reset};
 

@@ -1,0 +1,189 @@
+//! The value that a profile wants on a host: formula and site put in, then lowered to what the host can bear.
+
+use super::{Lowered, Target};
+use crate::catalog::{Buffer, KnobLine, Profile, memory_cap};
+use crate::conclude::Conclusions;
+use crate::facts::Facts;
+use crate::group::Group;
+use crate::knob::{KnobDef, KnobId, Rounding};
+use crate::site::Site;
+use crate::value::Value;
+
+/// What is to be written, and how that came about.
+pub(super) struct Wanted {
+    pub(super) value: Value,
+    pub(super) lowered: Option<Lowered>,
+    pub(super) why: String,
+}
+
+/// Everything that values are computed from.
+pub(super) struct Inputs<'a> {
+    pub(super) profile: &'a Profile,
+    pub(super) facts: &'a Facts,
+    pub(super) seen: &'a Conclusions,
+    pub(super) site: &'a Site,
+    pub(super) target: &'a Target,
+}
+
+impl Inputs<'_> {
+    /// The value for one knob.
+    ///
+    /// # Errors
+    /// Why there is none: a sentence for [`super::Skipped`].
+    pub(super) fn wanted(&self, line: &KnobLine, knob: &KnobId) -> Result<Wanted, String> {
+        let (value, why) = self.asked(line)?;
+        let (value, by_module) = self.with_module(line, value)?;
+        let (value, by_memory) = self.within_memory(line, value)?;
+        let (value, by_device) = self.within_device(line.definition, knob, value)?;
+        Ok(Wanted {
+            value,
+            lowered: by_module.or(by_memory).or(by_device),
+            why,
+        })
+    }
+
+    /// What the profile asks for, with the formula's result and the site's own choice put in.
+    fn asked(&self, line: &KnobLine) -> Result<(Value, String), String> {
+        if is_congestion_control(line)
+            && let Some(name) = &self.site.congestion_control
+        {
+            return Ok((
+                Value::new(name),
+                format!("the site chose it; the profile has {}", line.value.as_str()),
+            ));
+        }
+        let plain = line.value.resolve(None).map(|value| (value, line.why.clone()));
+        match (plain, self.profile.buffer) {
+            (Some(plain), _) => Ok(plain),
+            (None, Some(buffer)) => self.with_buffer(line, buffer),
+            (None, None) => Err("the profile has no [buffer] table".to_owned()),
+        }
+    }
+
+    fn with_buffer(&self, line: &KnobLine, buffer: Buffer) -> Result<(Value, String), String> {
+        let mbps = buffer
+            .speed_mbps
+            .or(self.seen.link_mbps)
+            .ok_or("the speed of the link is not known")?;
+        let (rtt, streams) = (self.site.rtt_ms, self.site.streams.unwrap_or(buffer.streams));
+        let bytes = Buffer::needed(mbps, rtt, streams);
+        let value = line
+            .value
+            .resolve(Some(bytes))
+            .ok_or("the value cannot be resolved")?;
+        let why = format!(
+            "{} (2 x {mbps} Mb/s x {rtt} ms / 8 / {streams} streams, rounded up)",
+            line.why
+        );
+        Ok((value, why))
+    }
+
+    /// A value that needs a module which the kernel lacks becomes the profile's own, or none: one effective value.
+    fn with_module(&self, line: &KnobLine, value: Value) -> Result<(Value, Option<Lowered>), String> {
+        let Some(module) = self.missing_module(line.definition, &value) else {
+            return Ok((value, None));
+        };
+        let why = format!("the kernel has no module {module}");
+        let own = line.value.resolve(None).filter(|own| *own != value);
+        match own.filter(|own| self.missing_module(line.definition, own).is_none()) {
+            Some(own) => Ok((own, Some(Lowered { asked: value, why }))),
+            None => Err(format!("{why}, which {value} needs")),
+        }
+    }
+
+    fn missing_module(&self, definition: &KnobDef, value: &Value) -> Option<&'static str> {
+        let module = module_for(definition, value)?;
+        let modules = self.target.modules.as_ref()?;
+        (!modules.contains(module)).then_some(module)
+    }
+
+    fn within_memory(&self, line: &KnobLine, value: Value) -> Result<(Value, Option<Lowered>), String> {
+        let own = self
+            .profile
+            .buffer
+            .filter(|_| line.definition.group == Group::TcpBuffers);
+        let Some(divisor) = line.ram_divisor.or_else(|| own.map(|buffer| buffer.ram_divisor)) else {
+            return Ok((value, None));
+        };
+        let Some(memory) = self.memory() else {
+            // Offline there is no host to be too small.
+            let unknown = Err("the size of memory is not known".to_owned());
+            return if self.target.offline {
+                Ok((value, None))
+            } else {
+                unknown
+            };
+        };
+        let cap = memory_cap(memory, divisor);
+        let gib = memory / (1 << 20);
+        let lowered = lower(&value, cap).map(|lower| (lower, format!("memory: {gib} MiB / {divisor}")));
+        Ok(record(value, lowered))
+    }
+
+    fn memory(&self) -> Option<u64> {
+        let gib = self.facts.host.memory_gib.filter(|gib| (0.0..1e9).contains(gib));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the range was checked"
+        )]
+        let stated = gib.map(|gib| (gib * 1_073_741_824.0) as u64);
+        self.target.memory_bytes.or(stated)
+    }
+
+    fn within_device(
+        &self,
+        definition: &KnobDef,
+        knob: &KnobId,
+        value: Value,
+    ) -> Result<(Value, Option<Lowered>), String> {
+        let limit = self
+            .target
+            .limits
+            .get(knob)
+            .filter(|_| definition.rounding == Rounding::Clamp);
+        let Some(limit) = limit else {
+            return Ok((value, None));
+        };
+        if *limit <= 0 {
+            return Err("the device takes no value".to_owned());
+        }
+        let lowered = lower(&value, *limit).map(|lower| (lower, format!("the device takes {limit} at most")));
+        Ok(record(value, lowered))
+    }
+}
+
+fn is_congestion_control(line: &KnobLine) -> bool {
+    line.definition.pattern == "sysctl:net.ipv4.tcp_congestion_control"
+}
+
+/// The module that a value needs, when it needs one.
+pub(super) fn module_for(definition: &KnobDef, value: &Value) -> Option<&'static str> {
+    let needs = definition
+        .modules
+        .iter()
+        .find(|(needs, _)| *needs == value.as_str());
+    needs.map(|(_, module)| *module)
+}
+
+fn record(asked: Value, lowered: Option<(Value, String)>) -> (Value, Option<Lowered>) {
+    match lowered {
+        Some((value, why)) => (value, Some(Lowered { asked, why })),
+        None => (asked, None),
+    }
+}
+
+/// `value` with no field above `cap`; `None` when none is.
+fn lower(value: &Value, cap: i64) -> Option<Value> {
+    let fields = value.integers()?;
+    if fields.iter().all(|field| *field <= cap) {
+        return None;
+    }
+    let capped: Vec<String> = fields.iter().map(|field| (*field).min(cap).to_string()).collect();
+    Some(Value::new(&capped.join(" ")))
+}
+
+/// The field that says how large a value is: the last of a vector.
+pub(super) fn size_of(value: &Value) -> Option<i64> {
+    value.integers()?.last().copied()
+}

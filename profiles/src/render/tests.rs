@@ -1,0 +1,195 @@
+//! Whole files, and a property: whatever a plan says, no line holds more than one setting.
+
+use super::*;
+use crate::catalog::Catalog;
+use crate::conclude::conclude;
+use crate::digest::Digest;
+use crate::facts::Facts;
+use crate::plan::{Lowered, Target, make};
+use crate::site::SiteFile;
+use crate::value::Value;
+use proptest::prelude::*;
+
+const SERVER: &str = "[host]\ncpu_hypervisor_flag = false\ndmi_vendor = 'Supermicro'\nmemory_gib = 256.0\n\
+    [[nic]]\nname = 'enp1s0f0np0'\nkind = 'physical'\ncarrier = true\nspeed_mbps = 100000\n\
+    pci_slot = '0000:01:00.0'\nmac = '52:54:00:AA:BB:01'\n\
+    [[block]]\nname = 'nvme0n1'\ntransport = 'nvme'\nsize_bytes = 4000000000000\n";
+
+fn plan_of(profile: &str) -> Plan {
+    let facts: Facts = toml::from_str(SERVER).unwrap();
+    let site = SiteFile::default().check().unwrap();
+    let seen = conclude(&facts, &site);
+    let catalog = Catalog::embedded().unwrap();
+    let target = Target {
+        offline: true,
+        ..Target::default()
+    };
+    make(
+        catalog.get(profile).unwrap(),
+        &Digest::of(b"layer"),
+        &facts,
+        &seen,
+        &site,
+        &target,
+    )
+}
+
+fn text_of(plan: &Plan, path: &str) -> String {
+    let files = files(plan).unwrap();
+    let found = files.iter().find(|file| file.path == path);
+    found
+        .unwrap_or_else(|| {
+            panic!(
+                "no {path} among {:?}",
+                files.iter().map(|file| &file.path).collect::<Vec<_>>()
+            )
+        })
+        .text
+        .clone()
+}
+
+#[test]
+fn a_plan_becomes_one_file_for_each_group_and_owner() {
+    let paths: Vec<_> = files(&plan_of("dtn-100g-nvme"))
+        .unwrap()
+        .into_iter()
+        .map(|file| file.path)
+        .collect();
+    assert_eq!(
+        paths,
+        [
+            "dtnforge/tuned/active_profile",
+            "dtnforge/tuned/profile_mode",
+            "dtnforge/tuned/profiles/dtnforge-dtn-100g-nvme/tuned.conf",
+            "modules-load.d/dtnforge.conf",
+            "sysctl.d/90-dtnforge-congestion.conf",
+            "sysctl.d/90-dtnforge-qdisc.conf",
+            "sysctl.d/90-dtnforge-tcp-buffers.conf",
+            "sysctl.d/90-dtnforge-vm.conf",
+            "udev/rules.d/90-dtnforge-40-nic-rings.rules",
+            "udev/rules.d/90-dtnforge-50-nic-coalesce.rules",
+        ]
+    );
+}
+
+#[test]
+fn a_rule_names_one_port_by_address_and_mac_and_runs_once_at_coldplug() {
+    let text = text_of(
+        &plan_of("dtn-100g-nvme"),
+        "udev/rules.d/90-dtnforge-40-nic-rings.rules",
+    );
+    assert!(
+        text.contains(
+            "\nKERNELS==\"0000:01:00.0\", ATTR{address}==\"52:54:00:aa:bb:01\", \
+             RUN+=\"/usr/sbin/ethtool -G $name rx 2048 tx 2048\"\n"
+        ),
+        "{text}"
+    );
+    for guard in [
+        "ACTION!=\"add\", GOTO=",
+        "ATTR{phys_port_name}==\"*pf*\", GOTO=",
+        "SUBSYSTEMS==\"auxiliary\", GOTO=",
+    ] {
+        assert!(text.contains(guard), "{guard} not in {text}");
+    }
+    assert!(text.ends_with("LABEL=\"dtnforge_nic_rings_end\"\n"));
+}
+
+#[test]
+fn each_sysctl_line_stands_under_its_reason_and_source() {
+    let text = text_of(&plan_of("dtn-100g-nvme"), "sysctl.d/90-dtnforge-tcp-buffers.conf");
+    let expected = "# autotuning may open the window to the bandwidth-delay product of one stream \
+        (2 x 100000 Mb/s x 100 ms / 8 / 8 streams, rounded up)\n";
+    assert!(text.contains(expected), "{text}");
+    assert!(
+        text.contains("\nnet.ipv4.tcp_rmem = 4096 131072 402653184\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn tuned_repeats_what_it_would_reset_and_nothing_else() {
+    let text = text_of(
+        &plan_of("dtn-100g-nvme"),
+        "dtnforge/tuned/profiles/dtnforge-dtn-100g-nvme/tuned.conf",
+    );
+    for line in [
+        "drop=dirty_background_ratio,dirty_ratio",
+        "vm.dirty_bytes=4294967296",
+        "vm.swappiness=10",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} not in {text}");
+    }
+    assert!(!text.contains("tcp_rmem"), "{text}");
+}
+
+#[test]
+fn a_plan_that_was_tampered_with_is_refused() {
+    let mut plan = plan_of("dtn-100g-nvme");
+    let step = plan
+        .steps
+        .iter_mut()
+        .find(|step| step.knob.to_string().contains("ring.rx"))
+        .unwrap();
+    step.to = Value::new("2048\", RUN+=\"/bin/sh");
+    let said = files(&plan).unwrap_err().to_string();
+    assert!(
+        said.contains("ring.rx: ") && said.contains("expected an integer from 1 to 65536"),
+        "{said}"
+    );
+
+    let mut plan = plan_of("dtn-100g-nvme");
+    plan.profile = "../../etc".to_owned();
+    assert!(
+        files(&plan)
+            .unwrap_err()
+            .to_string()
+            .contains("profile \"../../etc\" has characters")
+    );
+
+    let mut plan = plan_of("dtn-100g-nvme");
+    plan.tuned_conf = Some("[main]\n[script]\nscript=/tmp/x\n".to_owned());
+    assert!(
+        files(&plan)
+            .unwrap_err()
+            .to_string()
+            .contains("not in our own form")
+    );
+}
+
+/// Lines that are no comment and not empty.
+fn settings(files: &[NativeFile]) -> Vec<String> {
+    let lines = files.iter().flat_map(|file| file.text.lines());
+    lines
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(str::to_owned)
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_a_plan_says_breaks_out_of_its_line(why in "\\PC*|(.|\n|\r)*", source in "(.|\n)*", asked in "(.|\n)*") {
+        let clean = plan_of("dtn-100g-nvme");
+        let mut plan = clean.clone();
+        for step in &mut plan.steps {
+            step.why.clone_from(&why);
+            step.source.clone_from(&source);
+            step.lowered = Some(Lowered { asked: Value::new(&asked), why: why.clone() });
+        }
+        prop_assert_eq!(settings(&files(&plan).unwrap()), settings(&files(&clean).unwrap()));
+    }
+
+    #[test]
+    fn a_value_is_written_as_it_is_or_the_plan_is_refused(index in 0_usize..18, value in "(.|\n)*|[0-9 ]*|[a-z]*") {
+        let mut plan = plan_of("dtn-100g-nvme");
+        let before = settings(&files(&plan).unwrap()).len();
+        let index = index % plan.steps.len();
+        plan.steps[index].to = Value::new(&value);
+        if let Ok(files) = files(&plan) {
+            prop_assert_eq!(settings(&files).len(), before);
+            for file in files.iter().filter(|file| file.path.ends_with(".rules")) {
+                prop_assert_eq!(file.text.matches("RUN").count(), 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Our tuned profile as text: what it includes, what of that it drops, and the values that it repeats.
+//!
+//! Syntax: tuned 2.25.1, `tuned/profiles/{loader,merger,unit}.py`. A section of ours is merged into the included one of
+//! the same name, and `drop=` removes options from it.
+
+use super::line;
+use crate::catalog::Profile;
+use crate::knob::KnobId;
+use crate::plan::Step;
+use crate::value::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// The parts of our `tuned.conf`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TunedConf {
+    /// One line for people.
+    pub summary: String,
+    /// The profile of tuned that it builds on.
+    pub include: String,
+    /// Options of the included `[vm]` section that would reset values of ours.
+    pub drop: BTreeSet<String>,
+    /// Sysctls of ours that the included profile would reset, with the value that is to be live.
+    pub sysctls: BTreeMap<String, Value>,
+    /// Frequency governor.
+    pub governor: Option<String>,
+    /// Read-ahead in KiB, by data disk.
+    pub read_ahead: BTreeMap<String, i64>,
+}
+
+impl TunedConf {
+    /// The tuned profile for a plan's steps. `live` has the value of each knob that is going to be live.
+    pub(crate) fn of(profile: &Profile, steps: &[Step], live: &BTreeMap<KnobId, Value>) -> Self {
+        let mut conf = Self {
+            summary: line(&profile.title),
+            ..Self::default()
+        };
+        if let Some(tuned) = &profile.tuned {
+            conf.include = tuned.include.name().to_owned();
+            for knob in tuned.repeat.iter().filter_map(|template| template.host_knob()) {
+                if let (KnobId::Sysctl(key), Some(value)) = (knob, live.get(knob)) {
+                    conf.repeat(
+                        key,
+                        value,
+                        tuned.include.reset_of(key).and_then(|reset| reset.vm_option),
+                    );
+                }
+            }
+        }
+        for step in steps {
+            match &step.knob {
+                KnobId::Cpu(_) => conf.governor = Some(step.to.as_str().to_owned()),
+                KnobId::Block(disk, _) => {
+                    conf.read_ahead
+                        .extend(step.to.integer().map(|kib| (disk.as_str().to_owned(), kib)));
+                }
+                _ => {}
+            }
+        }
+        conf
+    }
+
+    fn repeat(&mut self, key: &str, value: &Value, vm_option: Option<&str>) {
+        self.drop.extend(vm_option.map(str::to_owned));
+        // 0 byte says that the ratio counts; it cannot be written.
+        if vm_option.is_none() || value.integer() != Some(0) {
+            self.sysctls.insert(key.to_owned(), value.clone());
+        }
+    }
+
+    /// Puts the value that was found in place of ours.
+    pub(crate) fn set_back(&mut self, key: &str, found: &Value) {
+        if self.sysctls.contains_key(key) {
+            if found.as_str().is_empty() || (key.ends_with("_bytes") && found.integer() == Some(0)) {
+                self.sysctls.remove(key);
+            } else {
+                self.sysctls.insert(key.to_owned(), found.clone());
+            }
+        }
+    }
+
+    /// Takes a disk out.
+    pub(crate) fn leave_disk(&mut self, disk: &str) {
+        self.read_ahead.remove(disk);
+    }
+
+    /// The text of `tuned.conf`.
+    pub fn to_text(&self) -> String {
+        let mut text = format!(
+            "# Written by dtnforge. Changes are lost.\n[main]\nsummary={}\ninclude={}\n",
+            line(&self.summary),
+            line(&self.include)
+        );
+        if !self.drop.is_empty() {
+            let drop: Vec<_> = self.drop.iter().map(String::as_str).collect();
+            section(&mut text, "The included ratios would set our bytes to 0.", "vm");
+            put(&mut text, "drop", &drop.join(","));
+        }
+        if !self.sysctls.is_empty() {
+            section(
+                &mut text,
+                "The same values as in sysctl.d: the included profile sets these keys too.",
+                "sysctl",
+            );
+            for (key, value) in &self.sysctls {
+                put(&mut text, key, value.as_str());
+            }
+        }
+        if let Some(governor) = &self.governor {
+            section(&mut text, "All policies.", "cpu");
+            put(&mut text, "governor", governor);
+        }
+        let speeds: BTreeSet<i64> = self.read_ahead.values().copied().collect();
+        for (index, kib) in speeds.into_iter().enumerate() {
+            let disks = self.read_ahead.iter().filter(|(_, of)| **of == kib);
+            let disks: Vec<_> = disks.map(|(disk, _)| disk.as_str()).collect();
+            // The first one replaces the devices of the included section, which are all disks.
+            let name = if index == 0 {
+                "disk".to_owned()
+            } else {
+                format!("disk_{index}")
+            };
+            section(&mut text, "Data disks only; KiB.", &name);
+            put(&mut text, "type", "disk");
+            put(&mut text, "devices", &disks.join(","));
+            put(&mut text, "readahead", &kib.to_string());
+        }
+        text
+    }
+
+    /// Reads a text that [`Self::to_text`] wrote; `None` for any other.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut conf = Self::default();
+        let (mut section, mut devices) = ("", Vec::new());
+        for line in text
+            .lines()
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        {
+            if let Some(name) = line.strip_prefix('[') {
+                section = name.strip_suffix(']')?;
+                continue;
+            }
+            let (key, value) = line.split_once('=')?;
+            match (section, key) {
+                ("main", "summary") => conf.summary = value.to_owned(),
+                ("main", "include") => conf.include = value.to_owned(),
+                ("vm", "drop") => conf.drop = value.split(',').map(str::to_owned).collect(),
+                ("sysctl", key) => {
+                    conf.sysctls.insert(key.to_owned(), Value::new(value));
+                }
+                ("cpu", "governor") => conf.governor = Some(value.to_owned()),
+                (disk, "type") if disk.starts_with("disk") => {}
+                (disk, "devices") if disk.starts_with("disk") => {
+                    devices = value.split(',').map(str::to_owned).collect();
+                }
+                (disk, "readahead") if disk.starts_with("disk") => {
+                    let kib = value.parse().ok()?;
+                    conf.read_ahead.extend(devices.drain(..).map(|disk| (disk, kib)));
+                }
+                _ => return None,
+            }
+        }
+        (conf.to_text() == text).then_some(conf)
+    }
+}
+
+fn section(text: &mut String, comment: &str, name: &str) {
+    // Writing to a text cannot fail.
+    let _ = write!(text, "\n# {comment}\n[{name}]\n");
+}
+
+fn put(text: &mut String, key: &str, value: &str) {
+    let _ = writeln!(text, "{}={}", line(key), line(value));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn conf() -> TunedConf {
+        TunedConf {
+            summary: "DTN, one 100G port".to_owned(),
+            include: "throughput-performance".to_owned(),
+            drop: ["dirty_ratio".to_owned()].into(),
+            sysctls: [("vm.dirty_bytes".to_owned(), "4294967296".into())].into(),
+            governor: Some("performance".to_owned()),
+            read_ahead: [
+                ("nvme0n1".to_owned(), 4096),
+                ("nvme1n1".to_owned(), 4096),
+                ("sda".to_owned(), 8192),
+            ]
+            .into(),
+        }
+    }
+
+    #[test]
+    fn the_text_is_what_tuned_reads() {
+        assert_eq!(
+            conf().to_text(),
+            "# Written by dtnforge. Changes are lost.\n[main]\nsummary=DTN, one 100G port\n\
+             include=throughput-performance\n\n# The included ratios would set our bytes to 0.\n[vm]\ndrop=dirty_ratio\n\n\
+             # The same values as in sysctl.d: the included profile sets these keys too.\n[sysctl]\n\
+             vm.dirty_bytes=4294967296\n\n# All policies.\n[cpu]\ngovernor=performance\n\n\
+             # Data disks only; KiB.\n[disk]\ntype=disk\ndevices=nvme0n1,nvme1n1\nreadahead=4096\n\n\
+             # Data disks only; KiB.\n[disk_1]\ntype=disk\ndevices=sda\nreadahead=8192\n"
+        );
+    }
+
+    #[test]
+    fn our_own_text_reads_back_and_any_other_does_not() {
+        assert_eq!(TunedConf::parse(&conf().to_text()), Some(conf()));
+        for text in ["", "[main]\nsummary=x\n", "[script]\nscript=evil.sh\n"] {
+            assert_eq!(TunedConf::parse(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_not_tried_gives_way_to_the_one_found() {
+        let mut conf = conf();
+        conf.sysctls.insert("vm.swappiness".to_owned(), "10".into());
+        conf.set_back("vm.swappiness", &"60".into());
+        conf.set_back("vm.dirty_bytes", &"0".into());
+        conf.set_back("net.ipv4.tcp_rmem", &"1 2 3".into());
+        assert_eq!(
+            conf.sysctls,
+            [("vm.swappiness".to_owned(), Value::new("60"))].into()
+        );
+    }
+}
