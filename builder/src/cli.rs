@@ -19,6 +19,8 @@ pub enum Command {
     Build(cmd::build::BuildArgs),
     /// Resolve the packages of a spec to versions and digests
     Lock(cmd::lock::LockArgs),
+    /// Boot an image in QEMU, drive it, throw it away
+    Boot(Box<cmd::boot::BootArgs>),
     /// Show where the tools tree is; make it when there is none
     Tools(cmd::tools::ToolsArgs),
     /// Run a program inside a tree, in namespaces of its own

@@ -4,6 +4,7 @@
 //! [`tools`] tree and run in namespaces of their own ([`inside`]); packages come from a lock file and a pool
 //! ([`packages`]).
 
+pub mod boot;
 pub mod cache;
 pub mod cli;
 pub mod cmd;

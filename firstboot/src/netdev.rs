@@ -7,6 +7,7 @@
 //! The bus address is the deepest directory of the device that stands for real hardware: for a virtio NIC the netdev
 //! hangs under `virtio0`, whose parent, the PCI function, is what the hardware is known by.
 
+use crate::door::link;
 use crate::host::Host;
 use dtnforge_profiles::device::DeviceId;
 use std::path::Path;
@@ -70,12 +71,18 @@ fn is_virtio(part: &str) -> bool {
 }
 
 /// The MAC that the hardware came with, in lower case. A bond gives its members another one for as long as they are
-/// members.
+/// members, and an admin may set one; the kernel is asked first, the present address is the last resort (a device
+/// without hardware, a host in a directory).
 pub fn permanent_mac(host: &Host, ifname: &str) -> Option<String> {
     if !is_interface_name(ifname) {
         return None;
     }
-    attribute(host, ifname, "bonding_slave/perm_hwaddr").or_else(|| attribute(host, ifname, "address"))
+    let by_kernel = || link::query(ifname)?.permanent_mac;
+    host.is_live()
+        .then(by_kernel)
+        .flatten()
+        .or_else(|| attribute(host, ifname, "bonding_slave/perm_hwaddr"))
+        .or_else(|| attribute(host, ifname, "address"))
 }
 
 /// The identity of an interface; a device without a bus gets [`NO_BUS`] for one. `None` when it is gone or when its

@@ -1,5 +1,6 @@
 //! The subcommands, one file each. They turn arguments into calls and results into text; the work is elsewhere.
 
+pub mod boot;
 pub mod build;
 pub mod lock;
 pub mod tools;
@@ -15,6 +16,8 @@ pub enum Failure {
     BadInput(anyhow::Error),
     /// What was asked for did not happen.
     Failed(anyhow::Error),
+    /// It was told already; only this exit code is left to give.
+    Told(u8),
 }
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {
@@ -26,16 +29,18 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 impl Failure {
     /// Tells the error and gives its exit code.
     pub fn report(&self) -> ExitCode {
-        let (Self::BadInput(error) | Self::Failed(error)) = self;
-        eprintln!("error: {}", tell(error.as_ref()));
+        if let Self::BadInput(error) | Self::Failed(error) = self {
+            eprintln!("error: {}", tell(error.as_ref()));
+        }
         ExitCode::from(self.code())
     }
 
-    /// 1 failed, 2 bad input.
+    /// 1 failed, 2 bad input, or what was told.
     pub fn code(&self) -> u8 {
         match self {
             Self::BadInput(_) => 2,
             Self::Failed(_) => 1,
+            Self::Told(code) => *code,
         }
     }
 }
@@ -48,6 +53,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Build(args) => build::run(&args),
         Command::Lock(args) => lock::run(&args),
+        Command::Boot(args) => boot::run(*args),
         Command::Tools(args) => tools::run(&args),
         Command::Inside(args) => crate::inside::enter(&args).map(|_| ()).map_err(Failure::from),
     }

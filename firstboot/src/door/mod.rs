@@ -1,4 +1,21 @@
 //! Doors: the narrow ways through which knobs are read and written, one for each kind of effect.
+//!
+//! A [`Door`] reads, writes and takes back one knob at a time and decides nothing. [`Doors`] sends each knob to the
+//! door of its kind. The order of writes, the journal and the read-back are the [transaction](crate::trial)'s.
+
+mod attribute;
+pub mod block;
+pub mod cpu;
+pub mod ethtool;
+pub mod link;
+mod netlink;
+pub mod nic;
+pub mod qdisc;
+mod router;
+pub mod sysctl;
+pub mod tuned;
+
+pub use router::Doors;
 
 use dtnforge_profiles::knob::KnobId;
 use dtnforge_profiles::plan::Reading;
@@ -52,8 +69,16 @@ pub enum DoorError {
         /// What it said.
         why: String,
     },
+    /// This host does not have the setting, or not under our hands.
+    #[error("{knob}: not supported here: {why}")]
+    Unsupported {
+        /// The knob.
+        knob: KnobId,
+        /// The reason.
+        why: String,
+    },
     /// The kernel refused the value.
-    #[error("{knob}: the kernel refused {value:?}: {errno}")]
+    #[error("{knob}: the kernel refused {value:?}: {errno}{}", .explanation.as_deref().map(|text| format!(" ({text})")).unwrap_or_default())]
     Refused {
         /// The knob.
         knob: KnobId,
@@ -61,6 +86,8 @@ pub enum DoorError {
         value: String,
         /// The errno.
         errno: nix::errno::Errno,
+        /// The driver's words, where it gave some.
+        explanation: Option<String>,
     },
     /// Reading or writing failed for another reason.
     #[error("{knob}: {source}")]
@@ -86,4 +113,47 @@ pub enum DoorError {
         /// The record.
         undo: Undo,
     },
+}
+
+impl DoorError {
+    /// The error for a knob that the called door does not handle.
+    fn wrong_door(knob: &KnobId) -> Self {
+        Self::Unsupported {
+            knob: knob.clone(),
+            why: "no such setting is known".to_owned(),
+        }
+    }
+
+    /// The error for a value that this knob cannot have, found before the kernel was asked.
+    fn invalid(knob: &KnobId, value: &Value, explanation: &str) -> Self {
+        Self::Refused {
+            knob: knob.clone(),
+            value: value.to_string(),
+            errno: nix::errno::Errno::EINVAL,
+            explanation: Some(explanation.to_owned()),
+        }
+    }
+
+    /// The error for an undo record of another kind of knob.
+    fn foreign_undo(knob: &KnobId, undo: &Undo) -> Self {
+        Self::ForeignUndo {
+            knob: knob.clone(),
+            undo: undo.clone(),
+        }
+    }
+}
+
+/// The value of a reading that must be there.
+///
+/// # Errors
+/// [`DoorError::Vanished`] or [`DoorError::Unsupported`].
+pub fn present(knob: &KnobId, reading: Reading) -> Result<Value, DoorError> {
+    match reading {
+        Reading::Is(value) => Ok(value),
+        Reading::Absent => Err(DoorError::Vanished { knob: knob.clone() }),
+        Reading::Unsupported(why) => Err(DoorError::Unsupported {
+            knob: knob.clone(),
+            why,
+        }),
+    }
 }
