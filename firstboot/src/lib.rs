@@ -6,6 +6,7 @@
 
 pub mod atomic;
 pub mod boot;
+pub mod detect;
 pub mod door;
 pub mod events;
 pub mod flow;
