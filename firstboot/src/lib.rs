@@ -14,3 +14,4 @@ pub mod host;
 pub mod netdev;
 pub mod siteconf;
 pub mod store;
+pub mod trial;
