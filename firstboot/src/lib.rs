@@ -11,6 +11,7 @@ pub mod door;
 pub mod events;
 pub mod flow;
 pub mod host;
+pub mod measure;
 pub mod netdev;
 pub mod siteconf;
 pub mod store;

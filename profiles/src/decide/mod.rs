@@ -27,17 +27,17 @@ use pairing::{Metric, Unusable};
 /// The worst ratio of ours to as found that is no harm, for each direction of good.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// For metrics of which more is good: 0.95 allows 5 % less.
-    pub higher: f64,
-    /// For metrics of which less is good: 1.10 allows 10 % more.
-    pub lower: f64,
+    /// For throughput, and whatever else of which more is good: 0.95 allows 5 % less.
+    pub throughput: f64,
+    /// For times, and whatever else of which less is good: 1.10 allows 10 % more.
+    pub time: f64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            higher: 0.95,
-            lower: 1.10,
+            throughput: 0.95,
+            time: 1.10,
         }
     }
 }
@@ -45,8 +45,8 @@ impl Default for Limits {
 impl Limits {
     fn of(self, better: Better) -> f64 {
         match better {
-            Better::Higher => self.higher,
-            Better::Lower => self.lower,
+            Better::Higher => self.throughput,
+            Better::Lower => self.time,
         }
     }
 }
@@ -95,6 +95,16 @@ pub fn decide(samples: &[Sample], limits: &Limits) -> Decision {
             .into_iter()
             .filter_map(|metric| metric.finding.ok().map(|finding| finding.comparison))
             .collect(),
+    }
+}
+
+/// The decision where nothing can be measured and the site applies its plan all the same: nothing was found against
+/// it. Whether to ask for this at all is the caller's policy; [`decide`] on no samples is inconclusive.
+pub fn unmeasured() -> Decision {
+    Decision {
+        outcome: Outcome::Keep,
+        sentence: "kept unproved: nothing was measured".to_owned(),
+        metrics: Vec::new(),
     }
 }
 

@@ -189,8 +189,8 @@ fn one_harmed_metric_reverts_and_is_the_one_that_is_told() {
 #[test]
 fn a_limit_that_is_not_a_number_decides_nothing() {
     let limits = Limits {
-        higher: f64::NAN,
-        lower: f64::NAN,
+        throughput: f64::NAN,
+        time: f64::NAN,
     };
     let decision = decide(
         &throughput(&[(100.0, 200.0), (101.0, 201.0), (99.0, 199.0)]),
