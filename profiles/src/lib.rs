@@ -17,6 +17,7 @@ pub mod facts;
 pub mod group;
 pub mod journal;
 pub mod knob;
+pub mod layer;
 pub mod matching;
 pub mod measure;
 pub mod plan;

@@ -89,7 +89,7 @@ fn modules(plan: &Plan) -> Result<Option<NativeFile>, RenderError> {
     if plan.modules.is_empty() {
         return Ok(None);
     }
-    let mut text = header(plan, "modules that the values below sysctl.d need");
+    let mut text = header(plan, "modules that values in sysctl.d need");
     for module in &plan.modules {
         check_name("module", module)?;
         text.push_str(module);
@@ -120,11 +120,10 @@ fn tuned_files(plan: &Plan) -> Result<Vec<NativeFile>, RenderError> {
     ])
 }
 
-/// The first lines of a file.
+/// The first line of a file.
 fn header(plan: &Plan, what: &str) -> String {
-    let layer = plan.layer.short();
     format!(
-        "# dtnforge, profile {}, layer {layer}: {what}. Changes are lost.\n",
+        "# Written by dtnforge, profile {}: {what}. Changes are lost.\n",
         plan.profile
     )
 }
