@@ -77,6 +77,12 @@ pub fn done(id: u64, word: &str) -> String {
     format!(r#"printf '\036D %s %s\n' {id} "{word}""#)
 }
 
+/// Shell text that sends `file` (a path of ours) as the output of request `id`. Nothing else writes meanwhile, so one
+/// pipeline does, which is many times faster than the runner's loop.
+pub fn send_file(id: u64, file: &str) -> String {
+    format!(r#"base64 -w3072 {file} | sed "s/^/$(printf '\036')O {id} /"; printf '\036X %s 0\n' {id}"#) + "\n"
+}
+
 /// Where the guest keeps our files; a tmpfs, gone at the next boot.
 pub const GUEST_DIR: &str = "/run/dtnforge-boot";
 
@@ -173,6 +179,23 @@ mod tests {
                 .unwrap()
                 .contains("not found")
         );
+    }
+
+    #[test]
+    fn a_file_is_sent_bit_for_bit() {
+        let content: Vec<u8> = (0..=255).cycle().take(10_000).collect();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), &content).unwrap();
+        let text = send_file(9, file.path().to_str().unwrap());
+        assert_eq!(parse(&text), None, "its echo is no frame");
+        let output = std::process::Command::new("sh")
+            .args(["-c", &text])
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let frames: Vec<Frame> = text.lines().map(|line| parse(line).unwrap()).collect();
+        assert_eq!(joined(&frames, false), content);
+        assert_eq!(frames.last(), Some(&Frame::Exit { id: 9, code: 0 }));
     }
 
     #[test]

@@ -122,31 +122,52 @@ impl Shell {
         self.start(session, &format!("{GUEST_DIR}/script"), limit, output)
     }
 
-    /// Reads the file `path` of the guest.
+    /// Reads the file `path` of the guest: a copy of it, so that a log may grow meanwhile.
     ///
     /// # Errors
     /// The guest's own words when it cannot be read.
     pub fn read_file(&self, session: &mut Session, path: &str, limit: Duration) -> Result<Vec<u8>, Stop> {
+        let copy = format!("{GUEST_DIR}/copy");
+        self.copy_in_guest(session, path, &copy, limit)?;
+        let digest = self.request(session, ":", &format!("$(sha256sum <{copy})"))?;
+        let id = session.fresh_id();
+        write(session, &frames::send_file(id, &copy))?;
+        let mut content = Vec::new();
+        self.hear(session, id, limit, |_, bytes| content.extend_from_slice(bytes))?;
+        let arrived = sha256(&content);
+        if arrived == digest {
+            return Ok(content);
+        }
+        Err(BootError::Shell(format!(
+            "{path:?} arrived with SHA-256 {arrived}, expected {digest}"
+        ))
+        .into())
+    }
+
+    fn copy_in_guest(
+        &self,
+        session: &mut Session,
+        from: &str,
+        to: &str,
+        limit: Duration,
+    ) -> Result<(), Stop> {
         // The dot behind the path keeps line ends of the path itself, which a substitution would cut.
-        let letters = BASE64.encode(path);
+        let letters = BASE64.encode(from);
         self.request(
             session,
             &format!("path=$(printf %s {letters} | base64 -d; echo .)"),
             "",
         )?;
-        let (mut content, mut reason) = (Vec::new(), Vec::new());
-        let code = self.start(session, "cat -- \"${path%.}\"", limit, |is_error, bytes| {
-            if is_error {
-                reason.extend_from_slice(bytes)
-            } else {
-                content.extend_from_slice(bytes)
-            }
+        let mut reason = Vec::new();
+        let command = format!("cp -- \"${{path%.}}\" {to}");
+        let code = self.start(session, &command, limit, |_, bytes| {
+            reason.extend_from_slice(bytes)
         })?;
         if code == 0 {
-            return Ok(content);
+            return Ok(());
         }
         let reason = String::from_utf8_lossy(&reason).trim().to_owned();
-        Err(BootError::Shell(format!("cannot read {path:?}: {reason}")).into())
+        Err(BootError::Shell(format!("cannot read {from:?}: {reason}")).into())
     }
 
     /// Asks the guest to shut down in good order; does not wait for it.
@@ -164,11 +185,22 @@ impl Shell {
         session: &mut Session,
         text: &str,
         limit: Duration,
+        output: impl FnMut(bool, &[u8]),
+    ) -> Result<u8, Stop> {
+        let id = session.fresh_id();
+        write(session, &format!("sh {GUEST_DIR}/runner {id} {text}\n"))?;
+        self.hear(session, id, limit, output)
+    }
+
+    /// Hears the frames of `request` until its exit code.
+    fn hear(
+        &self,
+        session: &mut Session,
+        request: u64,
+        limit: Duration,
         mut output: impl FnMut(bool, &[u8]),
     ) -> Result<u8, Stop> {
-        let request = session.fresh_id();
         let resets = session.resets();
-        write(session, &format!("sh {GUEST_DIR}/runner {request} {text}\n"))?;
         let ended = session.wait(Some(Instant::now() + limit), "the end of the script", |session| {
             while let Some(frame) = session.frames.pop_front() {
                 match frame {
@@ -182,6 +214,13 @@ impl Shell {
         })?;
         ended.ok_or_else(|| BootError::Shell("the guest restarted while a script ran".into()).into())
     }
+}
+
+fn sha256(content: &[u8]) -> String {
+    Sha256::digest(content)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Waits for the `Done` frame of `id`; its word.
