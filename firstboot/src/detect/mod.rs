@@ -15,6 +15,7 @@ mod carrier;
 mod container;
 mod cpu;
 mod disk;
+mod driver;
 mod hypervisor;
 mod kind;
 mod machine;
@@ -29,6 +30,7 @@ mod stack;
 mod stacking;
 mod transport;
 
+use crate::door::ethtool::{Ethtool, KernelEthtool};
 use crate::host::Host;
 pub use anonymise::anonymise;
 pub use carrier::{Clock, Ended, Link, SystemClock, Waited, candidates, known_speed, wait_for_carrier};
@@ -39,13 +41,28 @@ use std::collections::BTreeSet;
 
 /// All that can be seen of a host. Never fails: what could not be read stands in `errors`.
 pub fn detect(host: &Host) -> Facts {
-    detect_through(host, host)
+    // A host in a directory has no kernel that could be asked for more than its files hold.
+    let ethtool: Option<&dyn Ethtool> = if host.is_live() {
+        Some(&KernelEthtool)
+    } else {
+        None
+    };
+    detect_through(host, host, ethtool)
 }
 
-/// The same, read through a source of the caller's.
-pub fn detect_through(host: &Host, source: &dyn Source) -> Facts {
+/// What can be seen of the machine alone, without its devices.
+pub fn detect_host(host: &Host) -> facts::Host {
+    machine::read(host, host)
+}
+
+/// As [`detect`], read through a source and a way to the drivers of the caller's.
+pub fn detect_through(host: &Host, source: &dyn Source, ethtool: Option<&dyn Ethtool>) -> Facts {
     let mut machine = machine::read(host, source);
-    let nics = network::read(host, source, &mut machine.errors);
+    let mut nics = network::read(host, source, &mut machine.errors);
+    if let Some(ethtool) = ethtool {
+        let with_interface = nics.iter_mut().filter(|nic| nic.driver_bound.is_none());
+        with_interface.for_each(|nic| driver::read(ethtool, nic));
+    }
     let table = mounts::table(source).unwrap_or_else(|error| {
         let text = format!("/proc/self/mountinfo: {error}");
         machine.errors.insert("mount".to_owned(), text);

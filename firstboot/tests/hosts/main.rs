@@ -34,7 +34,7 @@ fn cases() -> Vec<PathBuf> {
 }
 
 fn facts_of(tree: &Tree) -> Facts {
-    detect_through(&tree.host(), &tree.kernel())
+    detect_through(&tree.host(), &tree.kernel(), None)
 }
 
 #[test]
