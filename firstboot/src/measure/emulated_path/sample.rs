@@ -127,7 +127,7 @@ mod tests {
         assert!(
             decision
                 .sentence
-                .starts_with("kept: throughput 5.37x over an emulated 200 ms path (178 -> 957 Mb/s"),
+                .starts_with("kept: throughput 5.38x over an emulated 200 ms path (178 -> 957 Mb/s"),
             "{}",
             decision.sentence
         );
