@@ -45,6 +45,17 @@ pub struct Drive<'a> {
 }
 
 impl Drive<'_> {
+    /// Refuses what this machine cannot do, before it is started.
+    ///
+    /// # Errors
+    /// Names the option.
+    pub fn check(self) -> Result<(), BootError> {
+        match self.request.watch.ssh_port {
+            Some(_) => forwarding_net(self.prepared).map(drop),
+            None => Ok(()),
+        }
+    }
+
     /// Sets the stopped guest going and takes it through all goals.
     ///
     /// # Errors
@@ -81,10 +92,7 @@ impl Drive<'_> {
         let Some(wanted) = self.request.watch.ssh_port else {
             return Ok(None);
         };
-        let Some(net) = &self.prepared.parts.user_net else {
-            let reason = "--ssh-port needs a network card with net=user".to_owned();
-            return Err(BootError::Options(reason).into());
-        };
+        let net = forwarding_net(self.prepared)?;
         let number = match wanted {
             SshPort::Auto => 0,
             SshPort::Number(number) => number,
@@ -186,6 +194,12 @@ impl Drive<'_> {
         }
         Ok(())
     }
+}
+
+/// The network over which a port can be forwarded.
+fn forwarding_net(prepared: &Prepared) -> Result<&str, BootError> {
+    let missing = || BootError::Options("--ssh-port needs a network card with net=user".to_owned());
+    prepared.parts.user_net.as_deref().ok_or_else(missing)
 }
 
 /// Waits for an end that was asked for.

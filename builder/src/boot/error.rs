@@ -20,7 +20,7 @@ pub enum BootError {
     },
     /// The directory given holds nothing that boots.
     #[error(
-        "no disk image in {path}: {reason}\n\
+        "no disk image at {path}: {reason}\n\
          hint: name the output directory of `dtnforge build`, or a .raw or .qcow2 file"
     )]
     NoImage {

@@ -145,6 +145,11 @@ mod tests {
     #[test]
     fn a_directory_without_a_disk_says_what_was_looked_for() {
         let out = tempfile::tempdir().unwrap();
+        let missing = Image::find(&out.path().join("none")).unwrap_err().to_string();
+        assert!(
+            missing.contains("none: there is no such file\nhint:"),
+            "{missing}"
+        );
         let message = || Image::find(out.path()).unwrap_err().to_string();
         assert!(
             message().contains("it has no manifest.json\nhint: name the output directory"),

@@ -57,6 +57,12 @@ use workdir::Workdir;
 pub fn boot(tree: &QemuTree, request: &BootRequest) -> Result<Outcome, BootError> {
     check(request)?;
     let prepared = lay_out(tree, request)?;
+    let drive = Drive {
+        tree,
+        request,
+        prepared: &prepared,
+    };
+    drive.check()?;
     note(&format!("{}: {}", prepared.accel.accel, prepared.accel.reason));
     let (say, hear) = std::sync::mpsc::channel();
     let process = Process::start(tree, &launch_args(&prepared), prepared.workdir.path(), &say)?;
