@@ -7,10 +7,10 @@ use std::time::UNIX_EPOCH;
 
 use serde_json::Value;
 
+use crate::image::manifest::FILE as MANIFEST;
+
 use super::disk::ImageFormat;
 use super::error::BootError;
-
-const MANIFEST: &str = "manifest.json";
 
 /// A disk image on the host, never written to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +38,13 @@ impl Image {
     /// # Errors
     /// When there is none, or when it cannot be read.
     pub fn find(out: &Path) -> Result<Image, BootError> {
+        if !out.exists() {
+            let reason = "there is no such file".to_owned();
+            return Err(BootError::NoImage {
+                path: out.to_owned(),
+                reason,
+            });
+        }
         let path = if out.is_dir() {
             disk_of_build(out)?
         } else {
@@ -100,12 +107,12 @@ fn disk_of_build(out: &Path) -> Result<PathBuf, BootError> {
 fn disks_of_manifest(text: &str) -> Result<Vec<String>, String> {
     let manifest: Value =
         serde_json::from_str(text).map_err(|error| format!("{MANIFEST} is no JSON: {error}"))?;
-    let artifacts = manifest["artifacts"]
+    let artefacts = manifest["artefacts"]
         .as_array()
-        .ok_or(format!("{MANIFEST} has no list `artifacts`"))?;
-    let paths: Vec<&str> = artifacts
+        .ok_or(format!("{MANIFEST} has no list `artefacts`"))?;
+    let paths: Vec<&str> = artefacts
         .iter()
-        .filter_map(|artifact| artifact["path"].as_str())
+        .filter_map(|artefact| artefact["path"].as_str())
         .collect();
     let ending = |suffix: &str| {
         paths
@@ -125,7 +132,7 @@ fn disks_of_manifest(text: &str) -> Result<Vec<String>, String> {
 mod tests {
     use super::*;
 
-    const TEXT: &str = r#"{ "schema": 1, "artifacts": [
+    const TEXT: &str = r#"{ "schema": 1, "artefacts": [
         { "path": "esp/stock.efi", "size": 1, "sha256": "00" },
         { "path": "dtn.qcow2", "size": 1, "sha256": "00" },
         { "path": "dtn.raw", "size": 1, "sha256": "00" } ] }"#;
@@ -158,8 +165,8 @@ mod tests {
         );
         let cases = [
             ("{", "manifest.json is no JSON"),
-            ("{}", "manifest.json has no list `artifacts`"),
-            (r#"{"artifacts": []}"#, "lists no .raw and no .qcow2 file"),
+            ("{}", "manifest.json has no list `artefacts`"),
+            (r#"{"artefacts": []}"#, "lists no .raw and no .qcow2 file"),
             (
                 TEXT,
                 "manifest.json lists dtn.raw and dtn.qcow2, which is not there",
