@@ -246,4 +246,34 @@ mod tests {
         let error = KernelEthtool.rings("dtnt-nosuch").unwrap_err();
         assert!(matches!(error, EthtoolError::NoDevice), "{error}");
     }
+
+    /// On the namespace rung: a thread in a network namespace of its own, with a veth in it.
+    #[test]
+    fn both_ways_to_the_kernel_switch_a_feature() {
+        if std::env::var("DTNFORGE_NS").as_deref() != Ok("1") || !nix::unistd::geteuid().is_root() {
+            eprintln!("skipped: needs DTNFORGE_NS=1 and root, to make a network namespace");
+            return;
+        }
+        // The namespace goes away with the thread, and the veth with it.
+        let thread = std::thread::spawn(|| {
+            nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).unwrap();
+            let made = std::process::Command::new("ip")
+                .args(["link", "add", "dtnt-veth-long", "type", "veth"])
+                .status()
+                .unwrap();
+            assert!(made.success());
+            let feature = |name| generic::feature("dtnt-veth-long", name).unwrap().active;
+            let name = "tx-tcp-segmentation";
+            for on in [false, true] {
+                generic::set_feature("dtnt-veth-long", name, on).unwrap();
+                assert_eq!(feature(name), on, "by netlink");
+                ioctl::set_feature("dtnt-veth-long", name, !on).unwrap();
+                assert_eq!(feature(name), !on, "by ioctl");
+            }
+            assert!(feature("tx-checksum-ip-generic"), "another feature was changed");
+            let channels = generic::channels("dtnt-veth-long").unwrap();
+            assert_eq!(channels, ioctl::channels("dtnt-veth-long").unwrap());
+        });
+        thread.join().unwrap();
+    }
 }
