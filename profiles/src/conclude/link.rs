@@ -54,8 +54,14 @@ pub(super) fn mbps_of(port: &Port<'_>) -> Option<u32> {
 
 fn share_of_bond(bond: &Nic) -> Option<u32> {
     let sum = known_speed(bond.speed_mbps)?;
-    // An active-backup bond shows the speed of its active leg.
-    if bond.bond_mode.as_deref() == Some("active-backup") {
+    // An active-backup bond or team shows the speed of its active leg.
+    let mode = bond.bond_mode.as_deref().unwrap_or_default();
+    let runner = bond
+        .extra
+        .get("team_runner")
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or_default();
+    if mode.contains("active-backup") || runner == "activebackup" {
         return Some(sum);
     }
     let active = bond

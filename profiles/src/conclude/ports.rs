@@ -113,9 +113,7 @@ fn candidates(facts: &Facts) -> Vec<Port<'_>> {
     for nic in &facts.nics {
         let Some(name) = nic.name.as_deref() else { continue };
         let master = nic.master.as_deref().and_then(by_name);
-        if master.is_some_and(|master| master.driver.as_deref() == Some("hv_netvsc"))
-            || !may_carry_data(nic, facts)
-        {
+        if master.is_some_and(|master| is_synthetic(master, facts)) || !may_carry_data(nic, facts) {
             continue;
         }
         let bond = master
@@ -149,11 +147,20 @@ fn may_carry_data(nic: &Nic, facts: &Facts) -> bool {
         Some("physical" | "ipoib") | None => !is_representor(nic),
         // Inside a guest the PF is not to be seen.
         Some("vf") => !nic.parent.as_ref().is_some_and(in_file),
-        // The synthetic interface of Hyper-V carries the data, with or without a VF beneath it.
-        Some("virtual") => driver == "hv_netvsc",
+        Some("virtual") => is_synthetic(nic, facts),
+        Some("vlan") => nic.parent.is_some() && !nic.parent.as_ref().is_some_and(in_file),
         Some("bond" | "team") => !nic.members.iter().flatten().any(in_file) && !is_master(nic, facts),
         _ => false,
     }
+}
+
+/// The synthetic interface of Hyper-V carries the data, with or without a VF beneath it.
+fn is_synthetic(nic: &Nic, facts: &Facts) -> bool {
+    let vf_below = |other: &Nic| {
+        other.kind.as_deref() == Some("vf") && other.master.is_some() && other.master == nic.name
+    };
+    nic.driver.as_deref() == Some("hv_netvsc")
+        || (nic.kind.as_deref() == Some("virtual") && facts.nics.iter().any(vf_below))
 }
 
 fn is_master(nic: &Nic, facts: &Facts) -> bool {
@@ -208,7 +215,9 @@ fn is_accelerator(nic: &Nic) -> bool {
 fn fastest<'a>(up: Vec<Port<'a>>, all: &[Port<'a>], reasons: &mut Reasons) -> Vec<Port<'a>> {
     let (fabric, ethernet): (Vec<_>, Vec<_>) = up.into_iter().partition(Port::is_fabric);
     let top = |ports: &[Port<'_>]| ports.iter().filter_map(Port::mbps).max();
-    if !fabric.is_empty() && !ethernet.is_empty() && top(&ethernet).is_none_or(|mbps| mbps < 10_000) {
+    let may_be_up = |port: &Port<'_>| !port.is_fabric() && port.state() != LinkState::Down;
+    let any_ethernet = all.iter().any(may_be_up);
+    if !fabric.is_empty() && any_ethernet && top(&ethernet).is_none_or(|mbps| mbps < 10_000) {
         reasons.unsure("data_nic");
         reasons.unsure("speed_class");
         reasons

@@ -55,7 +55,7 @@ fn data_mount(mount: &Mount) -> Option<StorageClass> {
     match mount.fstype.as_deref()? {
         "nfs" | "nfs4" if has_layout(mount) => Some(StorageClass::Pnfs),
         "nfs" | "nfs4" => Some(StorageClass::Nfs),
-        "ceph" => Some(StorageClass::CephFs),
+        "ceph" | "fuse.ceph" | "fuse.ceph-fuse" => Some(StorageClass::CephFs),
         "lustre" => Some(StorageClass::Lustre),
         "beegfs" => Some(StorageClass::BeeGfs),
         _ => None,
@@ -152,9 +152,9 @@ fn holds_data(bytes: u64, largest: u64) -> bool {
 
 /// A disk that may hold data; caches, journals and arrays whose members are listed are none.
 fn disk<'a>(block: &'a Block, facts: &Facts) -> Option<Disk<'a>> {
-    let members = block.members.iter().flatten();
+    let mut members = block.members.iter().flatten();
     let listed = |name: &String| facts.blocks.iter().any(|other| other.name.as_ref() == Some(name));
-    if members.clone().any(listed) || is_cache(block) {
+    if members.any(listed) || is_no_disk(block) || is_cache(block) || is_bcache_of(block, facts) {
         return None;
     }
     let bytes = block.size_bytes.or_else(|| size::parse(block.size.as_deref()?));
@@ -163,6 +163,33 @@ fn disk<'a>(block: &'a Block, facts: &Facts) -> Option<Disk<'a>> {
         block,
         bytes,
     })
+}
+
+/// Optical drives, RAM disks, and what a service processor plugs in over USB.
+fn is_no_disk(block: &Block) -> bool {
+    let name = block.name.as_deref().unwrap_or_default();
+    let numbered = |prefix: &str| {
+        let rest = name.strip_prefix(prefix);
+        rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    block.transport.as_deref() == Some("usb") || ["sr", "fd", "loop", "ram", "zram"].into_iter().any(numbered)
+}
+
+/// The fast half of a bcache device: a spinning disk is under the same one.
+fn is_bcache_of(block: &Block, facts: &Facts) -> bool {
+    let under = |block: &Block| -> Vec<String> {
+        let holders = block.holders.iter().flatten();
+        holders
+            .filter(|holder| holder.starts_with("bcache"))
+            .cloned()
+            .collect()
+    };
+    let own = under(block);
+    let slow = facts
+        .blocks
+        .iter()
+        .filter(|other| other.rotational == Some(true) && other.name != block.name);
+    block.rotational != Some(true) && slow.flat_map(under).any(|holder| own.contains(&holder))
 }
 
 fn is_cache(block: &Block) -> bool {
@@ -213,7 +240,13 @@ fn note_doubts(disks: &[Disk<'_>], class: StorageClass, reasons: &mut Reasons) {
     let small = |disk: &Disk<'_>| disk.bytes.is_none_or(|bytes| bytes <= 1_050_000_000_000);
     let few = disks.len() == 1 || (disks.len() == 2 && disks[0].bytes == disks[1].bytes);
     let only_root = disks.iter().all(|disk| disk.block.holds_root == Some(true));
-    let doubtful = (few && disks.iter().all(small))
+    let sums = by_class(disks);
+    let most = sums.get(&class).copied().unwrap_or_default();
+    let rival = sums
+        .iter()
+        .any(|(other, bytes)| *other != class && bytes.saturating_mul(4) >= most);
+    let doubtful = rival
+        || (few && disks.iter().all(small))
         || only_root
         || disks.iter().any(|disk| disk.class == StorageClass::Unknown)
         || disks.iter().any(|disk| disk.class == class && raid(disk));

@@ -142,3 +142,61 @@ fn pnfs_shows_in_mountstats_only() {
         StorageClass::Pnfs
     );
 }
+
+#[test]
+fn under_hyper_v_the_synthetic_interface_is_the_data_port() {
+    let seen = concluded(
+        "[[nic]]\nname = 'eth0'\nkind = 'virtual'\ndriver = 'hv_netvsc'\nspeed_mbps = 50000\n\
+         [[nic]]\nname = 'enP1s1'\nkind = 'vf'\ndriver = 'mlx5_core'\nmaster = 'eth0'\nspeed_mbps = 100000\n",
+    );
+    assert_eq!(
+        (seen.data_nics, seen.link_mbps),
+        (vec!["eth0".to_owned()], Some(50_000))
+    );
+}
+
+#[test]
+fn a_fabric_port_is_not_named_alone_beside_an_ethernet_that_may_have_link() {
+    let ib = "[[nic]]\nname = 'ib0'\nkind = 'ipoib'\nfabric = 'InfiniBand'\ncarrier = true\nib_rate_mbps = 200000\n";
+    let eth = "[[nic]]\nname = 'eth0'\nkind = 'physical'\n";
+    assert!(concluded(&format!("{ib}{eth}")).data_nics.is_empty());
+    assert!(
+        concluded(&format!("{ib}{eth}speed_mbps = 1000\n"))
+            .data_nics
+            .is_empty()
+    );
+    assert_eq!(
+        concluded(&format!("{ib}{eth}speed_mbps = 10000\n")).data_nics,
+        ["eth0"]
+    );
+    assert_eq!(concluded(ib).data_nics, ["ib0"]);
+}
+
+#[test]
+fn small_disks_caches_and_media_of_the_service_processor_hold_no_data() {
+    let store = |toml: &str| concluded(toml).storage_class;
+    let nvme = "[[block]]\nname = 'nvme0n1'\ntransport = 'nvme'\n";
+    let disk = "[[block]]\nname = 'sda'\ntransport = 'sas'\nrotational = true\nsize = '7.3T'\n";
+    assert_eq!(
+        store(&format!("{nvme}size_bytes = 256060514304\n{disk}")),
+        StorageClass::Hdd
+    );
+    assert_eq!(
+        store(&format!(
+            "{nvme}size = '3T'\nholders = ['bcache0']\n{disk}holders = ['bcache0']\n"
+        )),
+        StorageClass::Hdd
+    );
+    assert_eq!(
+        store(&format!("{nvme}size_bytes = 393000000\n")),
+        StorageClass::Unknown
+    );
+    assert_eq!(
+        store("[[block]]\nname = 'sr0'\nrotational = true\nsize = '8G'\n"),
+        StorageClass::Unknown
+    );
+    assert_eq!(
+        store(&format!("{nvme}nvme_transport = 'tcp'\nsize = '3T'\n")),
+        StorageClass::Unknown
+    );
+}

@@ -1,7 +1,7 @@
 //! Whether this Linux is a guest.
 
 use super::Reasons;
-use crate::facts::{Facts, Host};
+use crate::facts::{Block, Facts, Host};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -42,7 +42,6 @@ const GUEST_WORDS: &[&str] = &[
     "kvm",
     "standard pc (",
     "bochs",
-    "seabios",
     "vmware",
     "virtualbox",
     "innotek",
@@ -58,11 +57,11 @@ const GUEST_WORDS: &[&str] = &[
     "alibaba cloud",
     "parallels",
     "bhyve",
-    "nutanix",
-    "ahv",
+    "nutanix ahv",
     "vserver",
     "droplet",
     "cloudstack",
+    "cvm",
 ];
 
 /// What a board maker leaves in DMI when nobody filled it in, in lower case.
@@ -90,11 +89,22 @@ const PLACEHOLDERS: &[&str] = &[
     "type2 - board product name1",
 ];
 
-/// Drivers of devices that a hypervisor makes and no machine has.
-const GUEST_DRIVERS: &[&str] = &["gve", "hv_netvsc", "vmxnet3", "virtio_net", "xen-netfront", "vif"];
+/// Drivers of network devices that a hypervisor makes and no machine has.
+const GUEST_DRIVERS: &[&str] = &[
+    "gve",
+    "hv_netvsc",
+    "vmxnet3",
+    "virtio_net",
+    "xen-netfront",
+    "xen_netfront",
+    "vif",
+];
 
-/// The PCI vendor of Google's virtual NIC.
-const GOOGLE: &str = "1ae0:";
+/// PCI vendors of such devices: Google, virtio, VMware.
+const GUEST_PCI_VENDORS: &[&str] = &["1ae0:", "1af4:", "15ad:"];
+
+/// Models and vendors of emulated disks, in lower case.
+const GUEST_DISKS: &[&str] = &["qemu", "vmware", "vbox", "msft"];
 
 pub(super) fn conclude(facts: &Facts, reasons: &mut Reasons) -> Virtualised {
     let (guest, sign) = decide(facts);
@@ -184,26 +194,32 @@ fn real_dmi(host: &Host) -> Option<String> {
 /// A device that only guests have. ENA is not one: bare-metal instances have it too; nor is a VF without its PF,
 /// which some ARM systems give to the host.
 fn guest_device(facts: &Facts) -> Option<String> {
-    let disk = facts
-        .blocks
-        .iter()
-        .find(|block| block.transport.as_deref() == Some("virtio"));
+    let disk = facts.blocks.iter().find(|block| is_guest_disk(block));
     if let Some(disk) = disk {
         return Some(format!(
-            "virtio disk {}",
+            "guest disk {}",
             disk.name.as_deref().unwrap_or("without a name")
         ));
     }
     facts.nics.iter().find_map(|nic| {
         let driver = nic.driver.as_deref().unwrap_or_default();
-        let google = nic.pci_id.as_deref().is_some_and(|id| id.starts_with(GOOGLE));
+        let pci_id = nic.pci_id.as_deref().unwrap_or_default();
         let name = nic.name.as_deref().unwrap_or("without a name");
         if GUEST_DRIVERS.contains(&driver) {
             Some(format!("driver {driver} of {name}"))
         } else {
-            google.then(|| format!("the virtual NIC {name} of a cloud"))
+            let paravirtual = GUEST_PCI_VENDORS.iter().any(|vendor| pci_id.starts_with(vendor));
+            paravirtual.then(|| format!("PCI device {pci_id} of {name}"))
         }
     })
+}
+
+fn is_guest_disk(block: &Block) -> bool {
+    let starts = |text: &Option<String>| {
+        let text = text.as_deref().unwrap_or_default().trim().to_ascii_lowercase();
+        GUEST_DISKS.iter().any(|word| text.starts_with(word))
+    };
+    block.transport.as_deref() == Some("virtio") || starts(&block.model) || starts(&block.vendor)
 }
 
 #[cfg(test)]
@@ -223,6 +239,8 @@ mod tests {
             "[host]\ncpu_hypervisor_flag = true\ndmi_vendor = 'Supermicro'",
             "[[block]]\nname = 'vda'\ntransport = 'virtio'",
             "[[nic]]\nname = 'ens4'\ndriver = 'gve'",
+            "[[nic]]\nname = 'ens4'\npci_id = '1af4:1041'",
+            "[[block]]\nname = 'sda'\nmodel = 'QEMU_HARDDISK'",
         ] {
             assert_eq!(host(toml).0, Guest::Yes, "{toml}");
         }
@@ -235,7 +253,7 @@ mod tests {
         let (guest, sign) = host(toml);
         assert_eq!(guest, Guest::No);
         assert!(
-            sign.contains("Supermicro") && sign.contains("virtio disk vda"),
+            sign.contains("Supermicro") && sign.contains("guest disk vda"),
             "{sign}"
         );
     }
@@ -258,6 +276,7 @@ mod tests {
         for toml in [
             "[host]\ndmi_vendor = 'Amazon EC2'\ndmi_product = 'c5n.metal'",
             "[host]\ndmi_vendor = 'Xenon Systems'\ndmi_product = 'DTN-1'",
+            "[host]\ndmi_vendor = 'Nutanix'\ndmi_product = 'NX-8155-G8'",
         ] {
             assert_eq!(host(toml).0, Guest::No, "{toml}");
         }

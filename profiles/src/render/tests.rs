@@ -9,6 +9,9 @@ use crate::plan::{Lowered, Target, make};
 use crate::site::SiteFile;
 use crate::value::Value;
 use proptest::prelude::*;
+use std::sync::LazyLock;
+
+static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Catalog::embedded().unwrap());
 
 const SERVER: &str = "[host]\ncpu_hypervisor_flag = false\ndmi_vendor = 'Supermicro'\nmemory_gib = 256.0\n\
     [[nic]]\nname = 'enp1s0f0np0'\nkind = 'physical'\ncarrier = true\nspeed_mbps = 100000\n\
@@ -19,13 +22,12 @@ fn plan_of(profile: &str) -> Plan {
     let facts: Facts = toml::from_str(SERVER).unwrap();
     let site = SiteFile::default().check().unwrap();
     let seen = conclude(&facts, &site);
-    let catalog = Catalog::embedded().unwrap();
     let target = Target {
         offline: true,
         ..Target::default()
     };
     make(
-        catalog.get(profile).unwrap(),
+        CATALOG.get(profile).unwrap(),
         &Digest::of(b"layer"),
         &facts,
         &seen,

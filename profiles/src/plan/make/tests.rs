@@ -5,6 +5,9 @@ use crate::catalog::Catalog;
 use crate::conclude::conclude;
 use crate::site::SiteFile;
 use proptest::prelude::*;
+use std::sync::LazyLock;
+
+static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Catalog::embedded().unwrap());
 
 const SERVER: &str = "[host]\ncpu_hypervisor_flag = false\ndmi_vendor = 'Supermicro'\nmemory_gib = 256.0\n\
     [[nic]]\nname = 'eth0'\nkind = 'physical'\ncarrier = true\nspeed_mbps = 100000\n\
@@ -353,8 +356,7 @@ proptest! {
         let site = SiteFile { rtt_ms: Some(rtt_ms), streams, congestion_control: Some("bbr".to_owned()), ..SiteFile::default() };
         let (site, facts) = (site.check().unwrap(), toml::from_str(SERVER).unwrap());
         let seen = conclude(&facts, &site);
-        let catalog = Catalog::embedded().unwrap();
-        let profile = catalog.get("dtn-100g-nvme").unwrap();
+        let profile = CATALOG.get("dtn-100g-nvme").unwrap();
         let knobs = knobs_of(profile, &facts, &seen, &site);
         let target = Target {
             modules,

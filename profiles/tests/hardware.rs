@@ -1,0 +1,170 @@
+//! Conclusions on 81 real machines, published by other people: `tests/hardware/*.toml`.
+//!
+//! Each file has the judgement of an engineer in `[expect]`, which the code under test does not see. An answer is right
+//! when it equals the judgement, or when it is "cannot tell" and the judgement allows that; a wrong answer fails.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a file of the test that cannot be read fails the test"
+)]
+
+use dtnforge_profiles::conclude::{Conclusions, conclude};
+use dtnforge_profiles::facts::Facts;
+use dtnforge_profiles::site::SiteFile;
+use serde::Deserialize;
+use std::path::Path;
+
+/// The judgement; its other keys are for people.
+#[derive(Debug, Deserialize)]
+struct Expect {
+    data_nic: String,
+    #[serde(default)]
+    data_nic_also: Vec<String>,
+    speed_class: String,
+    storage_class: String,
+    virtualised: String,
+    #[serde(default)]
+    cannot_tell: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    /// Right, and an answer.
+    Firm,
+    /// Right, and "cannot tell".
+    Refused,
+    Wrong,
+}
+
+impl Expect {
+    fn allows(&self, key: &str) -> bool {
+        self.cannot_tell.iter().any(|allowed| allowed == key)
+    }
+
+    fn mark(&self, key: &str, expected: &str, answer: &str) -> Mark {
+        let refusal = |text: &str| matches!(text, "unknown" | "cannot-tell");
+        match answer {
+            answer if refusal(answer) && (self.allows(key) || answer == expected) => Mark::Refused,
+            answer if answer == expected => Mark::Firm,
+            _ => Mark::Wrong,
+        }
+    }
+
+    fn mark_nics(&self, nics: &[String], facts: &Facts) -> Mark {
+        if nics.is_empty()
+            && (self.allows("data_nic") || matches!(self.data_nic.as_str(), "none" | "cannot-tell"))
+        {
+            return Mark::Refused;
+        }
+        // A bond stands for its legs as well.
+        let mut named = nics.to_vec();
+        for bond in facts
+            .nics
+            .iter()
+            .filter(|nic| nic.name.as_ref().is_some_and(|name| nics.contains(name)))
+        {
+            named.extend(bond.members.iter().flatten().cloned());
+        }
+        let known = |name: &String| *name == self.data_nic || self.data_nic_also.contains(name);
+        let must = matches!(self.data_nic.as_str(), "none" | "cannot-tell") || named.contains(&self.data_nic);
+        if must && named.iter().all(known) {
+            Mark::Firm
+        } else {
+            Mark::Wrong
+        }
+    }
+
+    fn marks(&self, seen: &Conclusions, facts: &Facts) -> [(&'static str, Mark, String); 4] {
+        let (speed, store) = (seen.speed_class.name(), seen.storage_class.name());
+        let guest = seen.virtualised.guest.to_string();
+        [
+            (
+                "data_nic",
+                self.mark_nics(&seen.data_nics, facts),
+                seen.data_nics.join(" "),
+            ),
+            (
+                "speed_class",
+                self.mark("speed_class", &self.speed_class, speed),
+                speed.to_owned(),
+            ),
+            (
+                "storage_class",
+                self.mark("storage_class", &self.storage_class, store),
+                store.to_owned(),
+            ),
+            (
+                "virtualised",
+                self.mark("virtualised", &self.virtualised, &guest),
+                guest,
+            ),
+        ]
+    }
+}
+
+/// A machine, as the code under test gets it, and the judgement.
+fn read(path: &Path) -> (Facts, Expect) {
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut table: toml::Table = text.parse().unwrap();
+    let expect = table.remove("expect").unwrap().try_into().unwrap();
+    // Remarks of people are no facts.
+    for key in ["source", "source_detail", "notes"] {
+        table.remove(key);
+    }
+    (toml::Value::Table(table).try_into().unwrap(), expect)
+}
+
+fn machines() -> Vec<(String, Facts, Expect)> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hardware");
+    let mut paths: Vec<_> = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    paths.retain(|path| path.extension().is_some_and(|ext| ext == "toml"));
+    paths.sort();
+    let name = |path: &Path| path.file_stem().unwrap().to_string_lossy().into_owned();
+    paths
+        .iter()
+        .map(|path| (name(path), read(path)))
+        .map(|(name, (facts, expect))| (name, facts, expect))
+        .collect()
+}
+
+#[test]
+fn no_machine_is_judged_wrong() {
+    let site = SiteFile::default().check().unwrap();
+    let machines = machines();
+    assert!(machines.len() >= 81, "only {} machines", machines.len());
+    let (mut wrong, mut firm_where_allowed, mut allowed, mut firm, mut answers) = (Vec::new(), 0, 0, 0, 0);
+    for (name, facts, expect) in &machines {
+        let seen = conclude(facts, &site);
+        for (key, mark, answer) in expect.marks(&seen, facts) {
+            answers += 1;
+            firm += usize::from(mark == Mark::Firm);
+            // Where the judgement itself is "unknown" there is nothing firm to say.
+            let value = match key {
+                "data_nic" => &expect.data_nic,
+                "speed_class" => &expect.speed_class,
+                "storage_class" => &expect.storage_class,
+                _ => &expect.virtualised,
+            };
+            if expect.allows(key) && !matches!(value.as_str(), "unknown" | "cannot-tell" | "none") {
+                allowed += 1;
+                firm_where_allowed += usize::from(mark == Mark::Firm);
+            }
+            if mark == Mark::Wrong {
+                wrong.push(format!(
+                    "{name}: {key} is {answer:?}, expected {expect:?}\n  {:?}",
+                    seen.why
+                ));
+            }
+        }
+    }
+    println!(
+        "{} machines, {answers} answers, {} right, {firm} of them firm; firm where a refusal was allowed: \
+         {firm_where_allowed} of {allowed}",
+        machines.len(),
+        answers - wrong.len()
+    );
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
