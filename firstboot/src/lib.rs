@@ -6,6 +6,7 @@
 
 pub mod atomic;
 pub mod boot;
+pub mod checks;
 pub mod detect;
 pub mod door;
 pub mod events;

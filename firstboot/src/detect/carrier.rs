@@ -106,28 +106,29 @@ pub fn candidates(facts: &Facts) -> Vec<String> {
 /// see the story of this module.
 pub fn wait_for_carrier(source: &dyn Source, ports: &[String], limit: Duration, clock: &dyn Clock) -> Waited {
     let start = clock.now();
-    let mut links = look(source, ports);
+    let mut state = links(source, ports);
     let mut changed = start;
     loop {
         let now = clock.now();
         let still = now.saturating_sub(changed);
-        if now.saturating_sub(start) >= limit || is_final(&links, still) {
+        if now.saturating_sub(start) >= limit || is_final(&state, still) {
             return Waited {
-                ended: ended(&links),
-                links,
+                ended: ended(&state),
+                links: state,
                 took: now.saturating_sub(start),
             };
         }
         clock.sleep(STEP.min(limit));
-        let seen = look(source, ports);
-        if seen != links {
-            links = seen;
+        let seen = links(source, ports);
+        if seen != state {
+            state = seen;
             changed = clock.now();
         }
     }
 }
 
-fn look(source: &dyn Source, ports: &[String]) -> Vec<Link> {
+/// The links of `ports` at this moment.
+pub fn links(source: &dyn Source, ports: &[String]) -> Vec<Link> {
     let link = |port: &String| {
         let attribute = |name: &str| source.sign(&format!("{CLASS_NET}/{port}/{name}"));
         let carrier = attribute("carrier").as_deref() == Some("1");

@@ -33,7 +33,9 @@ mod transport;
 use crate::door::ethtool::{Ethtool, KernelEthtool};
 use crate::host::Host;
 pub use anonymise::anonymise;
-pub use carrier::{Clock, Ended, Link, SystemClock, Waited, candidates, known_speed, wait_for_carrier};
+pub use carrier::{
+    Clock, Ended, Link, SystemClock, Waited, candidates, known_speed, links, wait_for_carrier,
+};
 use dtnforge_profiles::facts::{self, FACTS_SCHEMA, Facts};
 pub use source::Source;
 use stacking::Stacking;
