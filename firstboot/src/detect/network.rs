@@ -84,14 +84,15 @@ fn reach(source: &dyn Source, nics: &mut [facts::Nic], errors: &mut BTreeMap<Str
     };
     let scopes = keep(errors, "addr_scope", address::scopes(source, &routes));
     let carrying = carrying(nics, &routes);
+    let routed: BTreeSet<&str> = routes
+        .iter()
+        .filter(|route| leaves_the_link(route))
+        .map(|route| route.interface.as_str())
+        .collect();
     for nic in nics {
         let name = nic.name.clone().unwrap_or_default();
         nic.addr_scope = scopes.get(&name).map(|scope| scope.word().into());
-        nic.route_active = Some(
-            routes
-                .iter()
-                .any(|route| route.interface == name && leaves_the_link(route)),
-        );
+        nic.route_active = Some(routed.contains(name.as_str()));
         nic.default_network = Some(carrying.contains(&name));
     }
 }

@@ -1,6 +1,6 @@
 //! Hosts as folders: `host.txt` is what the kernel shows, `facts.toml` all that detection must make of it.
 //!
-//! A bug report becomes a folder. `UPDATE_EXPECTED=1 cargo test` writes the expected files anew; read the difference
+//! A bug report becomes a folder; `server` and `port_eth0` are what the others build on. `UPDATE_EXPECTED=1 cargo test` writes the expected files anew; read the difference
 //! before you commit it.
 
 #![expect(
@@ -11,8 +11,12 @@
 
 mod tree;
 
-use dtn_firstboot::detect::{detect, detect_through};
+use dtn_firstboot::detect::{anonymise, detect, detect_through};
+use dtnforge_profiles::conclude::{Guest, SpeedClass, StorageClass, conclude};
 use dtnforge_profiles::facts::Facts;
+use dtnforge_profiles::site::SiteFile;
+use proptest::prelude::*;
+use proptest::sample::Index;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -94,6 +98,115 @@ fn a_bare_metal_look_has_no_hypervisor_and_the_same_guest_has_one() {
         (guest.hypervisor.as_deref(), guest.cpu_hypervisor_flag),
         (Some("kvm"), Some(true))
     );
+}
+
+#[test]
+fn the_facts_lead_to_the_conclusions_that_they_should() {
+    let site = SiteFile::default().check().unwrap();
+    let table: [(&str, &[&str], SpeedClass, StorageClass, Guest); 8] = [
+        (
+            "bare_metal_look_of_a_qemu_guest",
+            &["ens2"],
+            SpeedClass::G100,
+            StorageClass::Nvme,
+            Guest::No,
+        ),
+        (
+            "kvm_guest",
+            &["ens2"],
+            SpeedClass::Unknown,
+            StorageClass::Nvme,
+            Guest::Yes,
+        ),
+        (
+            "bond_of_two_with_a_vlan_on_top",
+            &["eth0", "eth1"],
+            SpeedClass::G100,
+            StorageClass::Unknown,
+            Guest::No,
+        ),
+        (
+            "virtual_functions_belong_to_their_port",
+            &["eth0"],
+            SpeedClass::G100,
+            StorageClass::Unknown,
+            Guest::No,
+        ),
+        (
+            "representors_and_subfunctions_are_no_ports",
+            &["eth0"],
+            SpeedClass::G100,
+            StorageClass::Unknown,
+            Guest::No,
+        ),
+        (
+            "nic_that_is_down_cannot_tell_its_speed",
+            &[],
+            SpeedClass::Unknown,
+            StorageClass::Unknown,
+            Guest::No,
+        ),
+        (
+            "usb_nic_of_the_service_processor",
+            &["eth0"],
+            SpeedClass::G100,
+            StorageClass::Unknown,
+            Guest::No,
+        ),
+        (
+            "ipv6_only_default_route",
+            &["eth0"],
+            SpeedClass::G100,
+            StorageClass::Unknown,
+            Guest::No,
+        ),
+    ];
+    for (case, nics, speed, storage, guest) in table {
+        let concluded = conclude(&facts_of(&Tree::of(&cases_dir().join(case))), &site);
+        let found = (
+            concluded.speed_class,
+            concluded.storage_class,
+            concluded.virtualised.guest,
+        );
+        assert_eq!(concluded.data_nics, nics, "{case}: {:?}", concluded.why);
+        assert_eq!(found, (speed, storage, guest), "{case}: {:?}", concluded.why);
+    }
+    let pnfs = facts_of(&Tree::of(
+        &cases_dir().join("network_file_systems_are_seen_and_never_touched"),
+    ));
+    assert_eq!(conclude(&pnfs, &site).storage_class, StorageClass::Pnfs);
+    let verity = conclude(
+        &facts_of(&Tree::of(&cases_dir().join("root_of_our_image_on_verity"))),
+        &site,
+    );
+    assert_eq!(verity.data_disks, ["nvme0n1", "nvme1n1"], "{:?}", verity.why);
+}
+
+proptest! {
+    #[test]
+    fn a_byte_changed_or_a_file_cut_anywhere_never_panics(
+        which in any::<Index>(),
+        at in any::<Index>(),
+        byte in any::<u8>(),
+        cut in any::<bool>(),
+    ) {
+        let tree = Tree::of(&cases_dir().join("root_of_our_image_on_verity"));
+        let files = files(&tree.host().path("/"));
+        let file = &files[which.index(files.len())];
+        let mut bytes = fs::read(file).unwrap();
+        if !bytes.is_empty() {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            if cut {
+                bytes.truncate(at);
+            }
+        }
+        fs::write(file, bytes).unwrap();
+        let facts = facts_of(&tree);
+        prop_assert!(facts.blocks.iter().any(|block| block.name.as_deref() == Some("vda")) || file.ends_with("size"));
+        let mut anonymous = facts.clone();
+        prop_assert!(anonymise(&mut anonymous).is_ok());
+    }
 }
 
 #[test]
