@@ -3,6 +3,10 @@
 //! A missing key means that the file or line does not exist; a key in `errors` means that reading it failed, with
 //! the text of the error. Neither ever becomes a default. Keys that this version does not know are kept in `extra`.
 
+mod read;
+
+pub use read::BadFacts;
+
 use crate::digest::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -186,7 +186,7 @@ impl Ranked {
         let sign = &seen.virtualised.sign;
         let is = match seen.virtualised.guest {
             Guest::Yes => format!("a guest ({sign})"),
-            Guest::No => format!("no guest ({sign})"),
+            Guest::No => format!("not a guest ({sign})"),
             Guest::CannotTell => format!("guest or not cannot be told ({sign})"),
         };
         match wanted {
@@ -250,7 +250,7 @@ mod tests {
         let (_, why) = selected(SERVER, "role = 'dtn'");
         let sign = "no hypervisor bit in the CPU";
         assert!(
-            why.starts_with("dtn-100g-nvme: role dtn, 100G link, nvme storage, no guest"),
+            why.starts_with("dtn-100g-nvme: role dtn, 100G link, nvme storage, not a guest"),
             "{why} {sign}"
         );
     }

@@ -4,11 +4,13 @@
 mod devices;
 mod hold;
 mod make;
+mod offline;
 mod order;
 mod wanted;
 
 pub use hold::{Held, hold};
 pub use make::{knobs_of, make};
+pub use offline::offline_target;
 
 use crate::digest::Digest;
 use crate::group::Group;

@@ -3,6 +3,7 @@
 pub mod boot;
 pub mod build;
 pub mod lock;
+pub mod profile;
 pub mod tools;
 
 use crate::cli::Command;
@@ -54,6 +55,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Build(args) => build::run(&args),
         Command::Lock(args) => lock::run(&args),
         Command::Boot(args) => boot::run(*args),
+        Command::Profile(args) => profile::run(&args),
         Command::Tools(args) => tools::run(&args),
         Command::Inside(args) => crate::inside::enter(&args).map(|_| ()).map_err(Failure::from),
     }

@@ -1,0 +1,154 @@
+//! `dtnforge profile`: the catalog, and what it means for a host.
+
+mod check;
+mod explain;
+mod list;
+mod show;
+
+use super::Failure;
+use anyhow::Context as _;
+use dtnforge_profiles::catalog::{Catalog, CatalogError};
+use dtnforge_profiles::envelope::Envelope;
+use dtnforge_profiles::site::{Role, Site, SiteFile};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Form of the data in every `--json` answer of `dtnforge profile`.
+const SCHEMA: u32 = 1;
+
+/// Arguments of `dtnforge profile`.
+#[derive(Debug, clap::Args)]
+pub struct ProfileArgs {
+    #[command(subcommand)]
+    command: ProfileCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum ProfileCommand {
+    /// List all profiles
+    List(list::ListArgs),
+    /// Show the values of a profile, each with its reason and source
+    Show(show::ShowArgs),
+    /// Look for mistakes in profiles
+    Check(check::CheckArgs),
+    /// Say what follows from the facts of a host: data NICs, profile, plan
+    Explain(explain::ExplainArgs),
+}
+
+/// Runs `dtnforge profile ...`.
+///
+/// # Errors
+/// A profile, a report or an argument is wrong: [`Failure::BadInput`].
+pub fn run(args: &ProfileArgs) -> Result<(), Failure> {
+    match &args.command {
+        ProfileCommand::List(args) => list::run(args),
+        ProfileCommand::Show(args) => show::run(args),
+        ProfileCommand::Check(args) => check::run(args),
+        ProfileCommand::Explain(args) => explain::run(args),
+    }
+}
+
+/// The catalog to be used.
+#[derive(Debug, clap::Args)]
+struct CatalogArgs {
+    /// Directory whose profiles replace built-in ones of the same name
+    #[arg(long, value_name = "DIR")]
+    catalog: Option<PathBuf>,
+}
+
+impl CatalogArgs {
+    fn load(&self) -> Result<Catalog, Failure> {
+        let built_in = Catalog::embedded().map_err(|problems| bad(CatalogError::Invalid(problems)))?;
+        match &self.catalog {
+            Some(dir) => Ok(built_in.overlaid_by(Catalog::load(dir).map_err(bad)?)),
+            None => Ok(built_in),
+        }
+    }
+}
+
+/// What the site says: a file, and options laid over it.
+#[derive(Debug, clap::Args)]
+struct SiteArgs {
+    /// A site.toml
+    #[arg(long, value_name = "FILE")]
+    site: Option<PathBuf>,
+    /// Role of the host: dtn, perfsonar, xrootd-frontend or remote-processing
+    #[arg(long, value_name = "ROLE", value_parser = role)]
+    role: Option<Role>,
+    /// Speed of the data link in Mb/s, where the kernel knows none
+    #[arg(long, value_name = "N")]
+    link_mbps: Option<u32>,
+    /// Round-trip time that buffers are made for, ms
+    #[arg(long, value_name = "N")]
+    rtt_ms: Option<u32>,
+    /// Parallel streams that share the link
+    #[arg(long, value_name = "N")]
+    streams: Option<u32>,
+}
+
+fn role(name: &str) -> Result<Role, String> {
+    let known = || Role::ALL.map(Role::name).join(", ");
+    Role::from_name(name).ok_or_else(|| format!("expected one of {}", known()))
+}
+
+impl SiteArgs {
+    fn load(&self) -> Result<Site, Failure> {
+        let options = SiteFile {
+            role: self.role,
+            link_mbps: self.link_mbps,
+            rtt_ms: self.rtt_ms,
+            streams: self.streams,
+            ..SiteFile::default()
+        };
+        let Some(path) = &self.site else {
+            return options.check().map_err(bad);
+        };
+        let name = || path.display().to_string();
+        let file: SiteFile = toml::from_str(&read(path)?)
+            .with_context(name)
+            .map_err(Failure::BadInput)?;
+        // The file is checked alone first: then its name belongs to the error.
+        file.clone()
+            .check()
+            .with_context(name)
+            .map_err(Failure::BadInput)?;
+        file.overlaid_by(options).check().map_err(bad)
+    }
+}
+
+fn bad(error: impl Into<anyhow::Error>) -> Failure {
+    Failure::BadInput(error.into())
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let text = std::fs::read_to_string(path);
+    text.with_context(|| format!("cannot read {}", path.display()))
+        .map_err(Failure::BadInput)
+}
+
+/// Prints the envelope of a `--json` answer.
+fn print_json(data: impl Serialize) -> Result<(), Failure> {
+    print!("{}", Envelope::new(SCHEMA, data).to_text()?);
+    Ok(())
+}
+
+/// Columns as wide as their widest cell; the last one is left as it is.
+fn print_table(rows: &[Vec<String>]) {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+    };
+    let widths: Vec<usize> = (0..columns)
+        .map(|column| width(column).unwrap_or_default())
+        .collect();
+    for row in rows {
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:<width$}"));
+        println!("{}", cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+}
