@@ -6,7 +6,7 @@
 //! what follows from the facts is decided by `dtnforge_profiles`, for a live host and a report alike.
 //!
 //! The order: the machine, its interfaces, its disks, its mounts. Waiting for
-//! a link is apart, in [`wait_for_carrier`], and so is taking out what names a site, in [`anonymise`].
+//! a link is apart, in [`wait_for_carrier`], and so is taking out what names a site, in [`anonymise()`].
 
 mod address;
 mod anonymise;
