@@ -1,19 +1,26 @@
 //! `dtn-firstboot`: the agent on a node. It detects, plans, tries, proves, commits and rolls back.
 //!
 //! Pure decisions live in `dtnforge-profiles`; this crate holds the doors through which a host is read and written
-//! ([`host`], [`door`]), and the order in which things happen. Each door takes a root, so that a test host is a
-//! directory.
+//! ([`host`], [`door`]), and the order in which things happen ([`flow`]). Each door takes a root, so that a test host
+//! is a directory.
 
 pub mod atomic;
 pub mod boot;
 pub mod checks;
+pub mod cli;
+pub mod cmd;
 pub mod detect;
 pub mod door;
+pub mod early;
 pub mod events;
 pub mod flow;
 pub mod host;
+pub mod layers;
 pub mod measure;
 pub mod netdev;
+pub mod notify;
 pub mod siteconf;
+pub mod status;
 pub mod store;
+pub mod target;
 pub mod trial;

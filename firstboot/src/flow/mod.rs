@@ -1,3 +1,11 @@
-//! The order in which things happen on a node: [`start`] from what is on disk, look at the machine, try, decide, end.
+//! The order in which things happen on a node: [`start`] from what is on disk, [`look`] at the machine, [`attempt`] a
+//! trial, decide, end. [`run`] is the whole.
 
+mod attempt;
+mod context;
+pub mod look;
+mod run;
 pub mod start;
+
+pub use context::Context;
+pub use run::{End, run};

@@ -60,6 +60,17 @@ impl Profile {
     }
 }
 
+impl FromIterator<Profile> for Catalog {
+    /// Profiles that were checked before, for instance out of layers. The last one of a name stays.
+    fn from_iter<I: IntoIterator<Item = Profile>>(profiles: I) -> Self {
+        let profiles = profiles
+            .into_iter()
+            .map(|profile| (profile.name.clone(), profile))
+            .collect();
+        Self { profiles }
+    }
+}
+
 impl Catalog {
     /// The catalog that is built into the program.
     ///

@@ -1,0 +1,60 @@
+//! The command line: one file and one argument struct for each subcommand, under [`crate::cmd`].
+
+use crate::cmd;
+use clap::{Parser, Subcommand};
+use dtnforge_profiles::envelope::{EXIT_CODES_HELP, Exit};
+use std::path::PathBuf;
+
+/// Tunes this node by the profile made for its hardware, proves it, and takes it back when the numbers say so.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXIT_CODES_HELP)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Work on the host whose files lie under this directory instead of `/`.
+    #[arg(long, global = true, default_value = "/", hide = true)]
+    root: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show the state of this node, the reason for it, and what is active.
+    Status(cmd::status::Args),
+    /// Show what was detected on this host.
+    Detect(cmd::detect::Args),
+    /// Show what a trial would change, from what to what and why. Changes nothing.
+    Plan(cmd::plan::Args),
+    /// Detect, try, prove, and commit or take back. The boot does this by itself.
+    Run(cmd::run::Args),
+    /// Put a committed profile in place, before the NICs come up. The early unit does this.
+    Early,
+    /// Take back what a trial left behind that did not end.
+    Recover,
+    /// Allow new trials after a rejection, an interruption or an unverified rollback.
+    Retry,
+    /// Do nothing from now on, on this and later boots.
+    Hold,
+    /// End a hold.
+    Release,
+}
+
+impl Cli {
+    /// Does what was asked.
+    ///
+    /// # Errors
+    /// What failed, for one line at the edge.
+    pub fn run(self) -> anyhow::Result<Exit> {
+        let host = crate::host::Host::at(&self.root, None);
+        match self.command {
+            Command::Status(args) => cmd::status::run(&host, &args),
+            Command::Detect(args) => cmd::detect::run(&host, &args),
+            Command::Plan(args) => cmd::plan::run(&host, &args),
+            Command::Run(args) => cmd::run::run(host, &args),
+            Command::Early => cmd::early::run(&host),
+            Command::Recover => cmd::recover::run(&host),
+            Command::Retry => cmd::retry::run(host),
+            Command::Hold => cmd::hold::hold(host),
+            Command::Release => cmd::hold::release(host),
+        }
+    }
+}

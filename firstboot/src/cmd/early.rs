@@ -1,0 +1,35 @@
+//! `dtn-firstboot early`.
+
+use crate::events::{self, About};
+use crate::host::Host;
+use crate::{early, store};
+use dtnforge_profiles::envelope::Exit;
+use log::Level;
+
+/// Puts a committed profile in place, or takes away what is left of one.
+///
+/// # Errors
+/// When files cannot be written or removed.
+pub fn run(host: &Host) -> anyhow::Result<Exit> {
+    let marker = early::run(host)?;
+    let loaded = store::load(host);
+    let state = loaded.file.state.name();
+    let about = About {
+        state,
+        reason: &marker.why,
+        boot_id: &marker.boot_id,
+        ..About::default()
+    };
+    let what = if marker.activated {
+        "in place"
+    } else {
+        "nothing in place"
+    };
+    events::tell(
+        Level::Info,
+        events::ACTIVATED,
+        about,
+        &format!("{what}: {}", marker.why),
+    );
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,21 @@
+//! The subcommands, one file each.
+
+pub mod detect;
+pub mod early;
+pub mod hold;
+pub mod plan;
+pub mod recover;
+pub mod retry;
+pub mod run;
+pub mod status;
+
+use std::io::{self, Write};
+
+/// Prints to standard output. A reader that went away (`| head`) is no failure of ours.
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,31 @@
+//! `dtn-firstboot run`.
+
+use crate::flow;
+use crate::host::Host;
+use dtnforge_profiles::envelope::Exit;
+use std::process::Command;
+
+/// Detect, try, prove, and commit or take back.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: dtn-firstboot run    # what the boot does, once more")]
+pub struct Args {
+    /// We run as the boot's unit: a rollback that could not be verified may reboot the node into stock, once.
+    #[arg(long)]
+    unit: bool,
+}
+
+/// Runs once and prints the last word.
+///
+/// # Errors
+/// When there is no lock, or the state cannot be stored.
+pub fn run(host: Host, args: &Args) -> anyhow::Result<Exit> {
+    let end = flow::run(host)?;
+    super::print(&format!("{}\n", end.sentence))?;
+    if args.unit && end.exit == Exit::RollbackUnverified {
+        // The state on disk says so already: the next boot stays stock and does not come back here.
+        Command::new("systemctl")
+            .args(["--no-block", "reboot"])
+            .status()?;
+    }
+    Ok(end.exit)
+}

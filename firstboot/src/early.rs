@@ -1,0 +1,120 @@
+//! The early unit's work: put the files of a committed plan under `/run` before udevd, systemd-sysctl and
+//! systemd-modules-load read there; or take them away when nothing is committed.
+//!
+//! It runs before any NIC driver is loaded, so it can compare the PCI devices of the plan and nothing finer. The main
+//! unit compares the whole fingerprint later. What was done is written to a marker under `/run`, so that "committed
+//! but not activated" can be told.
+
+use crate::atomic;
+use crate::boot::{self, Mode};
+use crate::host::Host;
+use crate::store;
+use crate::trial::files::{self, Set};
+use dtnforge_profiles::render;
+use dtnforge_profiles::state::{Commit, State};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+
+const MARKER: &str = "/run/dtnforge/early.json";
+
+/// What the early unit did in this boot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marker {
+    /// The boot.
+    pub boot_id: String,
+    /// Whether the files of a commit were put in place.
+    pub activated: bool,
+    /// Why, or why not.
+    pub why: String,
+    /// The files, relative to `/run`.
+    pub files: Vec<String>,
+}
+
+/// The marker of the last early run, when there is one that can be read.
+pub fn read_marker(host: &Host) -> Option<Marker> {
+    serde_json::from_slice(&fs::read(host.path(MARKER)).ok()?).ok()
+}
+
+/// Why a commit is not put in place in this boot; `None` when it may be.
+fn obstacle(host: &Host, state: &State, damage: Option<&str>) -> Result<Box<Commit>, String> {
+    if let Some(damage) = damage {
+        return Err(format!("{damage}; the node is stock"));
+    }
+    let words = boot::words(host);
+    if words.hold {
+        return Err("dtn-firstboot.hold is on the kernel command line".to_owned());
+    }
+    if words.mode == Mode::Stock {
+        return Err("the stock entry was booted".to_owned());
+    }
+    if let State::Held { .. } = state {
+        return Err("held by an admin".to_owned());
+    }
+    let commit = state
+        .commit()
+        .ok_or_else(|| format!("nothing is committed (state {})", state.name()))?;
+    match changed_hardware(host, &commit.pci) {
+        Some(change) => Err(change),
+        None => Ok(Box::new(commit.clone())),
+    }
+}
+
+/// The first NIC of the plan whose PCI device is gone or another one.
+fn changed_hardware(host: &Host, expected: &BTreeMap<String, String>) -> Option<String> {
+    expected.iter().find_map(|(slot, id)| {
+        let read = |name: &str| {
+            let path = host.path(&format!("/sys/bus/pci/devices/{slot}/{name}"));
+            fs::read_to_string(path)
+                .ok()
+                .map(|text| text.trim().trim_start_matches("0x").to_owned())
+        };
+        match (read("vendor"), read("device")) {
+            (Some(vendor), Some(device)) if format!("{vendor}:{device}") == *id => None,
+            (Some(vendor), Some(device)) => Some(format!(
+                "the hardware changed: {slot} is {vendor}:{device}, was {id}"
+            )),
+            _ => Some(format!("the hardware changed: nothing is at {slot}, was {id}")),
+        }
+    })
+}
+
+/// Does the early work and returns what was done.
+///
+/// # Errors
+/// When the files cannot be written: then none of them is left.
+pub fn run(host: &Host) -> anyhow::Result<Marker> {
+    let loaded = store::load(host);
+    // Files of an earlier boot of userspace (a soft-reboot keeps /run) never outlive the decision of this one.
+    let left: Vec<String> = [Set::Trial, Set::Active]
+        .into_iter()
+        .flat_map(|set| files::remove(host, set))
+        .map(|file| format!("/run/{}: {}", file.path, file.why))
+        .collect();
+    if !left.is_empty() {
+        anyhow::bail!(
+            "files of an earlier boot of userspace could not be removed: {}",
+            left.join(", ")
+        );
+    }
+    let (activated, why, placed) = match obstacle(host, &loaded.file.state, loaded.damage.as_deref()) {
+        Ok(commit) => {
+            let native = render::files(&commit.plan)?;
+            let native: Vec<(String, String)> =
+                native.into_iter().map(|file| (file.path, file.text)).collect();
+            files::place(host, Set::Active, &native)?;
+            let placed = native.into_iter().map(|(path, _)| path).collect();
+            (true, format!("committed profile {}", commit.profile), placed)
+        }
+        Err(why) => (false, why, Vec::new()),
+    };
+    let marker = Marker {
+        boot_id: boot::boot_id(host),
+        activated,
+        why,
+        files: placed,
+    };
+    let text = serde_json::to_string_pretty(&marker)? + "\n";
+    atomic::write(&host.path(MARKER), text.as_bytes(), 0o644)?;
+    Ok(marker)
+}

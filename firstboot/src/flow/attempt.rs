@@ -1,0 +1,415 @@
+//! One trial: plan, measure stock, apply, measure again, decide, and keep it or take it back.
+//!
+//! The order is the promise: the attempt is counted and on disk before the first write; every write has its undo in
+//! the journal before it; whatever goes wrong ends in [`take_back`], which reads the host before it says a word.
+
+use super::context::Context;
+use super::look::{self, Look};
+use super::run::End;
+use crate::checks;
+use crate::door::Doors;
+use crate::events;
+use crate::measure::{self, Budget, Deadline, EmulatedPath, Measure, Run, Step};
+use crate::notify;
+use crate::target;
+use crate::trial::files;
+use crate::trial::{ApplyReport, JOURNAL_PATH, RollbackReport, Transaction};
+use dtnforge_profiles::decide::{Decision, Limits};
+use dtnforge_profiles::envelope::Exit;
+use dtnforge_profiles::group::{EvidenceKind, Group};
+use dtnforge_profiles::measure::Arm;
+use dtnforge_profiles::plan::{self, Held, Plan};
+use dtnforge_profiles::render;
+use dtnforge_profiles::site::Unproved;
+use dtnforge_profiles::state::{Commit, Rejection, State};
+use dtnforge_profiles::verdict::{Check, GroupEvidence, Outcome, VERDICT_SCHEMA, Verdict};
+use log::Level;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// Time to find out what the emulated path carries.
+const PREPARE_LIMIT: Duration = Duration::from_secs(120);
+
+/// What the proof of one plan gave: what the journal of the trial cannot hold.
+struct Proof {
+    /// What was measured and by which measurement; `None` where nothing could be measured and the site applies
+    /// unproved groups all the same.
+    measured: Option<(String, Decision)>,
+    checks: Vec<Check>,
+}
+
+/// Tries the chosen profile.
+///
+/// # Errors
+/// When the state cannot be stored before anything was changed.
+pub(super) fn attempt(context: &mut Context, look: &Look) -> anyhow::Result<End> {
+    let doors = Doors::new(&context.host);
+    let name = look.chosen.profile.name.clone();
+    let layer = look.chosen.layer.clone();
+    let previous = context.file.state.commit().cloned().map(Box::new);
+    let baseline = State::Baseline {
+        boot_id: context.boot_id.clone(),
+        layer: layer.clone(),
+        previous: previous.clone(),
+    };
+    context.enter(baseline, &format!("{}: {}", name, look.chosen.why))?;
+
+    let target = target::read(
+        &context.host,
+        &doors,
+        &look.chosen.profile,
+        &look.facts,
+        &look.conclusions,
+        &look.site,
+    );
+    let whole = plan::make(
+        &look.chosen.profile,
+        &layer,
+        &look.facts,
+        &look.conclusions,
+        &look.site,
+        &target,
+    );
+    let mut path = EmulatedPath::new(&context.host);
+    notify::progress("measuring what the emulated path carries", PREPARE_LIMIT * 2);
+    let measurable = path.prepare(Deadline::after(PREPARE_LIMIT));
+    let evidence = available(measurable.is_ok());
+    let Held {
+        plan,
+        unproved: groups,
+    } = plan::hold(whole, &evidence, look.site.unproved);
+    if plan.steps.is_empty() {
+        return stock(
+            context,
+            &format!("{name} asks for nothing that this host does not have already or may have"),
+        );
+    }
+    if let Err(why) = &measurable {
+        if look.site.unproved == Unproved::Hold {
+            clean(context, &mut path);
+            return stock(context, &format!("{name} could not be proved: {why}"));
+        }
+        context.tell(
+            Level::Warn,
+            events::TRIAL_BEGAN,
+            &name,
+            &format!("no measured evidence: {why}"),
+        );
+    }
+
+    *context.file.attempts.entry(layer.clone()).or_insert(0) += 1;
+    let trial = State::Trial {
+        boot_id: context.boot_id.clone(),
+        layer: layer.clone(),
+        profile: name.clone(),
+        plan: plan.digest()?,
+        previous: previous.clone(),
+    };
+    context.enter(
+        trial,
+        &format!("{} knobs in {} groups", plan.steps.len(), plan.groups().len()),
+    )?;
+
+    // The transaction borrows a host of its own, so that the context can enter states while it lives.
+    let host = context.host.clone();
+    let mut transaction = Transaction::begin(&host, &doors, &host.path(JOURNAL_PATH))?;
+    let proved = prove(
+        context,
+        look,
+        &plan,
+        &mut transaction,
+        measurable.is_ok().then_some(&mut path),
+    );
+    clean(context, &mut path);
+    match proved.and_then(|proof| conclude(&plan, &groups, proof)) {
+        Ok(verdict) if verdict.outcome == Outcome::Keep => keep(context, look, plan, verdict, transaction),
+        Ok(verdict) => take_back(
+            context,
+            look,
+            verdict.sentence.clone(),
+            Some(verdict),
+            transaction,
+            previous,
+        ),
+        Err(why) => take_back(context, look, why, None, transaction, previous),
+    }
+}
+
+fn stock(context: &mut Context, why: &str) -> anyhow::Result<End> {
+    context.enter(State::Stock { why: why.to_owned() }, why)?;
+    Ok(End {
+        exit: Exit::Ok,
+        sentence: format!("stock: {why}"),
+    })
+}
+
+fn available(measurable: bool) -> BTreeSet<EvidenceKind> {
+    let mut kinds = BTreeSet::from([EvidenceKind::ReadBack]);
+    if measurable {
+        kinds.insert(EvidenceKind::EmulatedPath);
+    }
+    kinds
+}
+
+/// Measures and checks with the plan live. Ends with the plan live, or with an error that names what failed.
+fn prove(
+    context: &Context,
+    look: &Look,
+    plan: &Plan,
+    transaction: &mut Transaction<'_>,
+    path: Option<&mut EmulatedPath>,
+) -> Result<Proof, String> {
+    let name = &look.chosen.profile.name;
+    let before = checks::observe(&context.host, &look.conclusions);
+    context.tell(
+        Level::Info,
+        events::TRIAL_BEGAN,
+        name,
+        &format!("{} knobs", plan.steps.len()),
+    );
+    let mut applied = false;
+    let mut switch = |arm: Arm, exercised: &[Group]| -> Result<(), String> {
+        if notify::stop_asked() {
+            return Err("stopped while the trial was live".to_owned());
+        }
+        notify::progress(&format!("trial of {name}: {arm:?}"), Duration::from_secs(180));
+        match (arm, applied) {
+            (Arm::Ours, false) => {
+                applied = true;
+                place(transaction, plan)?;
+                done(&transaction.apply(plan))
+            }
+            (Arm::Ours, true) => done(&transaction.apply_groups(plan, exercised)),
+            (_, false) => Ok(()),
+            (_, true) => back(&transaction.undo_groups(exercised)),
+        }
+    };
+    let measured = match path {
+        Some(path) => {
+            let info = path.info();
+            let budget = Budget::seconds(look.site.budget_s);
+            let mut tell = |progress: &measure::Progress<'_>| tell_round(context, name, progress);
+            let run: Run = measure::run_pairs(
+                path,
+                &mut |arm| switch(arm, &info.exercises),
+                &budget,
+                &limits(look),
+                &mut tell,
+            )
+            .map_err(|error| error.to_string())?;
+            // The last round may have been one as found: what is checked and kept is ours.
+            switch(Arm::Ours, &info.exercises)?;
+            Some((info.id, run.decision))
+        }
+        None => {
+            switch(Arm::Ours, &[])?;
+            None
+        }
+    };
+    let mismatches = transaction.verify(plan);
+    if let Some(first) = mismatches.first() {
+        return Err(format!(
+            "{} of {} knobs do not read back: {first}",
+            mismatches.len(),
+            plan.steps.len()
+        ));
+    }
+    let after = checks::observe_again(&context.host, &look.conclusions, &before);
+    Ok(Proof {
+        measured,
+        checks: checks::compare(&before, &after),
+    })
+}
+
+/// Puts the plan's files under `/run`, where udev, sysctl and tuned look.
+fn place(transaction: &mut Transaction<'_>, plan: &Plan) -> Result<(), String> {
+    let native = render::files(plan).map_err(|error| format!("the plan cannot be rendered: {error}"))?;
+    let files: Vec<(String, String)> = native.into_iter().map(|file| (file.path, file.text)).collect();
+    transaction
+        .place(plan, &files)
+        .map_err(|error| format!("its files could not be placed: {error}"))
+}
+
+fn done(report: &ApplyReport) -> Result<(), String> {
+    match &report.stopped {
+        None => Ok(()),
+        Some(stopped) => Err(format!("applying stopped: {stopped}")),
+    }
+}
+
+fn back(report: &RollbackReport) -> Result<(), String> {
+    if report.verified() {
+        Ok(())
+    } else {
+        Err(format!("switching back failed: {}", report.problems().join(", ")))
+    }
+}
+
+fn limits(look: &Look) -> Limits {
+    Limits {
+        throughput: look.site.throughput_limit,
+        ..Limits::default()
+    }
+}
+
+/// A line in the journal for each round, so that a trial can be followed.
+fn tell_round(context: &Context, name: &str, progress: &measure::Progress<'_>) {
+    let level = match progress.step {
+        Step::Begins => Level::Debug,
+        Step::Measured(_) => Level::Info,
+        Step::TriedAgain(_) => Level::Warn,
+    };
+    context.tell(level, events::ROUND_ENDED, name, &progress.to_string());
+}
+
+/// Removes what the measurement built. What cannot be removed is said, and removed by the next run.
+fn clean(context: &Context, path: &mut EmulatedPath) {
+    if let Err(error) = path.cleanup() {
+        context.tell(
+            Level::Warn,
+            events::ROUND_ENDED,
+            "",
+            &format!("the measurement left something behind: {error}"),
+        );
+    }
+}
+
+/// The decision where nothing could be measured: only reached when the site applies unproved groups.
+fn unmeasured() -> Decision {
+    let sentence =
+        "kept unproved, as the site wants it: nothing was measured, all knobs read back".to_owned();
+    Decision {
+        outcome: Outcome::Keep,
+        sentence,
+        metrics: Vec::new(),
+    }
+}
+
+fn conclude(plan: &Plan, groups: &BTreeMap<Group, GroupEvidence>, proof: Proof) -> Result<Verdict, String> {
+    if let Some(failed) = proof.checks.iter().find(|check| check.required && !check.ok) {
+        return Err(format!("check {} failed: {}", failed.name, failed.detail));
+    }
+    let mut groups = groups.clone();
+    for group in plan.groups() {
+        let evidence = match &proof.measured {
+            Some((by, _)) if group.evidence() == EvidenceKind::EmulatedPath => {
+                GroupEvidence::Measured { by: by.clone() }
+            }
+            _ => GroupEvidence::ReadBack,
+        };
+        // A group that is unproved stays so: reading it back does not speak for it.
+        groups.entry(group).or_insert(evidence);
+    }
+    let decision = proof.measured.map_or_else(unmeasured, |(_, decision)| decision);
+    Ok(Verdict {
+        schema: VERDICT_SCHEMA,
+        outcome: decision.outcome,
+        sentence: decision.sentence,
+        metrics: decision.metrics,
+        groups,
+        checks: proof.checks,
+    })
+}
+
+fn keep(
+    context: &mut Context,
+    look: &Look,
+    plan: Plan,
+    verdict: Verdict,
+    transaction: Transaction<'_>,
+) -> anyhow::Result<End> {
+    let sentence = verdict.sentence.clone();
+    let name = look.chosen.profile.name.clone();
+    let commit = Commit {
+        profile: name.clone(),
+        layer: look.chosen.layer.clone(),
+        pci: pci(look, &plan),
+        plan,
+        site: look::site_digest(&look.site),
+        verdict,
+        boot_id: context.boot_id.clone(),
+        at: Context::now(),
+    };
+    let previous = context.file.state.commit().cloned().map(Box::new);
+    if let Err(error) = context.enter(State::Committed(Box::new(commit)), &sentence) {
+        return take_back(
+            context,
+            look,
+            format!("the commit could not be stored: {error}"),
+            None,
+            transaction,
+            previous,
+        );
+    }
+    // The files of the trial are those of the commit from here on; the journal has nothing left to take back.
+    files::adopt(&context.host)?;
+    transaction.finish()?;
+    Ok(End {
+        exit: Exit::Ok,
+        sentence: format!("committed {name}: {sentence}"),
+    })
+}
+
+/// The PCI devices of the plan's NICs.
+fn pci(look: &Look, plan: &Plan) -> BTreeMap<String, String> {
+    let slots: BTreeSet<&str> = plan
+        .steps
+        .iter()
+        .filter_map(|step| step.knob.device())
+        .map(|device| device.bus_path())
+        .collect();
+    look.facts
+        .nics
+        .iter()
+        .filter_map(|nic| Some((nic.pci_slot.clone()?, nic.pci_id.clone()?)))
+        .filter(|(slot, _)| slots.contains(slot.as_str()))
+        .collect()
+}
+
+fn take_back(
+    context: &mut Context,
+    look: &Look,
+    reason: String,
+    verdict: Option<Verdict>,
+    mut transaction: Transaction<'_>,
+    previous: Option<Box<Commit>>,
+) -> anyhow::Result<End> {
+    notify::progress("taking the trial back", Duration::from_secs(180));
+    let name = look.chosen.profile.name.clone();
+    let report = transaction.rollback();
+    if !report.verified() {
+        let what = report.problems();
+        let sentence = format!(
+            "{reason}; the rollback could not be verified: {}",
+            what.join(", ")
+        );
+        context.enter(State::RollbackUnverified { what }, &sentence)?;
+        context.tell(Level::Error, events::ROLLED_BACK, &name, &sentence);
+        return Ok(End {
+            exit: Exit::RollbackUnverified,
+            sentence,
+        });
+    }
+    let rejection = Rejection {
+        profile: name.clone(),
+        layer: look.chosen.layer.clone(),
+        reason: reason.clone(),
+        verdict,
+        boot_id: context.boot_id.clone(),
+        at: Context::now(),
+        previous,
+    };
+    context.enter(State::Rejected(Box::new(rejection)), &reason)?;
+    transaction.finish()?;
+    let count = report.undone.len();
+    context.tell(
+        Level::Info,
+        events::ROLLED_BACK,
+        &name,
+        &format!("rolled back, {count} knobs read back as before"),
+    );
+    Ok(End {
+        exit: Exit::Rejected,
+        sentence: format!("rejected {name}: {reason}; stock, {count} knobs read back as before"),
+    })
+}

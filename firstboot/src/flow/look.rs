@@ -1,0 +1,102 @@
+//! Looking at the machine: facts, the site's decisions, conclusions, and the profile that follows from them.
+
+use crate::detect::{self, SystemClock};
+use crate::host::Host;
+use crate::layers;
+use crate::siteconf;
+use dtnforge_profiles::catalog::Profile;
+use dtnforge_profiles::conclude::{self, Conclusions};
+use dtnforge_profiles::digest::Digest;
+use dtnforge_profiles::facts::Facts;
+use dtnforge_profiles::matching;
+use dtnforge_profiles::site::Site;
+use std::time::Duration;
+
+/// How long a run waits for a data NIC to get its link.
+pub const CARRIER_LIMIT: Duration = Duration::from_secs(20);
+
+/// What was seen, and what follows.
+#[derive(Debug)]
+pub struct Look {
+    /// Facts.
+    pub facts: Facts,
+    /// The site's decisions.
+    pub site: Site,
+    /// Conclusions from both.
+    pub conclusions: Conclusions,
+    /// The profile, its layer, and why it was chosen.
+    pub chosen: Chosen,
+}
+
+/// The profile for this machine.
+#[derive(Debug)]
+pub struct Chosen {
+    /// The profile.
+    pub profile: Profile,
+    /// Its layer.
+    pub layer: Digest,
+    /// Why it was chosen.
+    pub why: String,
+}
+
+/// Looks at the machine, waiting up to `limit` for a link.
+///
+/// # Errors
+/// Why there is no profile for it, one sentence: the node stays stock and says this.
+pub fn look(host: &Host, limit: Duration) -> Result<Look, String> {
+    let site = siteconf::load(host).map_err(|error| error.to_string())?;
+    if site.role.is_none() && site.profile.is_none() {
+        return Err(
+            "role not set: say `role = \"dtn\"` in the image spec, a seed or /etc/dtnforge/site.toml"
+                .to_owned(),
+        );
+    }
+    let layers = layers::load(host).map_err(|error| error.to_string())?;
+    let facts = settled_facts(host, limit);
+    let conclusions = conclude::conclude(&facts, &site);
+    let selection = matching::select(&layers.catalog, &conclusions, &site);
+    let Some(profile) = selection.chosen.cloned() else {
+        return Err(selection.why);
+    };
+    let layer = layers
+        .digests
+        .get(&profile.name)
+        .cloned()
+        .ok_or_else(|| format!("the profile {} has no layer on this node", profile.name))?;
+    let chosen = Chosen {
+        profile,
+        layer,
+        why: selection.why,
+    };
+    Ok(Look {
+        facts,
+        site,
+        conclusions,
+        chosen,
+    })
+}
+
+/// The facts once a link is there, or the limit is over.
+fn settled_facts(host: &Host, limit: Duration) -> Facts {
+    let facts = detect::detect(host);
+    let ports = detect::candidates(&facts);
+    let waited = detect::wait_for_carrier(host, &ports, limit, &SystemClock::default());
+    if waited.took.is_zero() {
+        facts
+    } else {
+        detect::detect(host)
+    }
+}
+
+/// Names the site's decisions, so that a changed decision is noticed.
+pub fn site_digest(site: &Site) -> Digest {
+    Digest::of(format!("{site:?}").as_bytes())
+}
+
+/// What an admin should know of this machine, for `status`: the conclusions' findings. Waits for nothing.
+pub fn findings(host: &Host, facts: &Facts) -> Vec<String> {
+    match siteconf::load(host) {
+        Ok(site) => conclude::conclude(facts, &site).findings,
+        Err(error) => vec![error.to_string()],
+    }
+}

@@ -1,0 +1,43 @@
+//! What systemd is told while we run: a status line, and more time while a measurement runs.
+//!
+//! Outside a unit there is no socket to tell; then nothing happens, which is right.
+
+use sd_notify::NotifyState;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Shows `text` in `systemctl status` and asks for `more` time from now on.
+pub fn progress(text: &str, more: Duration) {
+    let micros = u32::try_from(more.as_micros()).unwrap_or(u32::MAX);
+    // No socket, or a manager that is going down: neither changes what we do next.
+    let _ = sd_notify::notify(&[NotifyState::Status(text), NotifyState::ExtendTimeoutUsec(micros)]);
+}
+
+extern "C" fn remember_stop(_: nix::libc::c_int) {
+    STOP.store(true, Ordering::SeqCst);
+}
+
+/// From now on SIGTERM and SIGINT are remembered instead of killing us, so that a live trial is taken back first.
+///
+/// # Errors
+/// When the handlers cannot be set: then no trial may begin.
+pub fn catch_stop() -> nix::Result<()> {
+    use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+    let action = SigAction::new(
+        SigHandler::Handler(remember_stop),
+        SaFlags::empty(),
+        SigSet::empty(),
+    );
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        // SAFETY: the handler only stores into an atomic, which is async-signal-safe.
+        unsafe { sigaction(signal, &action) }?;
+    }
+    Ok(())
+}
+
+/// Whether somebody asked us to stop.
+pub fn stop_asked() -> bool {
+    STOP.load(Ordering::SeqCst)
+}
