@@ -1,6 +1,6 @@
 //! The whole build, stage by stage.
 
-use super::layers::{self, Files};
+use super::layers;
 use super::manifest::Manifest;
 use super::uki::Parts;
 use super::{Context, disk, initrd, packages, root, tree, uki};
@@ -58,7 +58,7 @@ pub fn build(
     if !nix::unistd::geteuid().is_root() {
         bail!("building needs root, to give files of the image their owners\nhint: run it with sudo");
     }
-    let files = Files::from([("site.toml".to_owned(), layers::site_file(spec)?)]);
+    let content = layers::content(spec)?;
     let _lock = cache.lock()?;
     check_space(cache, options)?;
     let lock = locked_packages(cache, spec, options, tell)?;
@@ -74,7 +74,7 @@ pub fn build(
     let tree = tree::stage(&mut pipeline, &context, spec, &packages, &options.agent)?;
     let erofs = root::erofs_stage(&mut pipeline, &context, &tree)?;
     let verity = root::verity_stage(&mut pipeline, &context, &erofs)?;
-    let layers = layers::stage(&mut pipeline, &context, &files)?;
+    let layers = layers::stage(&mut pipeline, &context, &content.files)?;
     let parts = Parts {
         initrd: &initrd,
         verity: &verity,
@@ -100,6 +100,7 @@ pub fn build(
     }
     let mut manifest = Manifest::of(&spec.name, &lock);
     manifest.artefacts.clone_from(&artefacts);
+    manifest.profiles = content.profiles;
     manifest.root_hash = root::root_hash(&verity.path("root.hash"))?;
     manifest.kernel = fsx::read_text(&initrd.path("uname"))?;
     manifest.write(outputs.directory())?;
