@@ -1,0 +1,54 @@
+//! `tests/ci-vm.txt` names every test of the VM rung: a test that nobody runs is found here.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Pairs of test file and test name that the list holds.
+fn listed(text: &str) -> BTreeSet<(String, String)> {
+    let lines = text
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+    lines
+        .map(|line| {
+            let (file, name) = line
+                .split_once(' ')
+                .unwrap_or_else(|| panic!("{line:?}: expected FILE NAME"));
+            (file.to_owned(), name.trim().to_owned())
+        })
+        .collect()
+}
+
+/// Pairs of test file and test name in the sources.
+fn written(directory: &Path) -> BTreeSet<(String, String)> {
+    let mut tests = BTreeSet::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
+        if !stem.starts_with("vm_") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for part in text.split("#[test]\n").skip(1) {
+            let name = part
+                .trim_start()
+                .trim_start_matches("fn ")
+                .split('(')
+                .next()
+                .unwrap();
+            tests.insert((stem.clone(), name.to_owned()));
+        }
+    }
+    tests
+}
+
+#[test]
+fn every_vm_test_is_listed_for_ci_and_every_listed_one_exists() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let list = listed(&std::fs::read_to_string(here.join("ci-vm.txt")).unwrap());
+    let tests = written(&here.join("tests"));
+    let missing: Vec<_> = tests.difference(&list).collect();
+    let gone: Vec<_> = list.difference(&tests).collect();
+    assert!(missing.is_empty(), "not in ci-vm.txt: {missing:?}");
+    assert!(gone.is_empty(), "in ci-vm.txt, but no test: {gone:?}");
+    assert!(!tests.is_empty());
+}
