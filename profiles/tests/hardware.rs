@@ -168,3 +168,43 @@ fn no_machine_is_judged_wrong() {
     );
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+#[test]
+fn a_machine_with_one_fact_less_never_gets_a_port_that_is_not_its_own() {
+    let site = SiteFile::default().check().unwrap();
+    for (name, facts, _) in machines() {
+        let whole = serde_json::to_value(&facts).unwrap();
+        for (table, index, key) in facts_of(&whole) {
+            let mut less = whole.clone();
+            less[&table][index].as_object_mut().unwrap().remove(&key);
+            let less: Facts = serde_json::from_value(less).unwrap();
+            let seen = conclude(&less, &site);
+            for nic in &seen.data_nics {
+                let port = less
+                    .nics
+                    .iter()
+                    .find(|port| port.name.as_ref() == Some(nic))
+                    .unwrap();
+                let kind = port.kind.as_deref().unwrap_or("physical");
+                let never = ["representor", "subfunction", "bridge", "rdma-only"];
+                assert!(
+                    !never.contains(&kind),
+                    "{name} without {table}[{index}].{key}: {nic} is a {kind}"
+                );
+            }
+        }
+    }
+}
+
+/// Every fact of every device: table, index and key.
+fn facts_of(report: &serde_json::Value) -> Vec<(String, usize, String)> {
+    let mut keys = Vec::new();
+    for table in ["nic", "block", "mount"] {
+        for (index, device) in report[table].as_array().into_iter().flatten().enumerate() {
+            // Without its kind, nothing says what an interface is.
+            let facts = device.as_object().unwrap().keys().filter(|key| *key != "kind");
+            keys.extend(facts.map(|key| (table.to_owned(), index, key.clone())));
+        }
+    }
+    keys
+}

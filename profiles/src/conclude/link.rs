@@ -48,6 +48,10 @@ fn known_speed(number: Option<i64>) -> Option<u32> {
 
 /// The negotiated speed of a port in Mb/s; of a leg that shows none, its share of the bond's sum.
 pub(super) fn mbps_of(port: &Port<'_>) -> Option<u32> {
+    // Where no leg is listed, the bond itself is the port.
+    if matches!(port.nic.kind.as_deref(), Some("bond" | "team")) {
+        return share_of_bond(port.nic);
+    }
     let own = known_speed(port.nic.speed_mbps).or_else(|| known_speed(port.nic.ib_rate_mbps));
     own.or_else(|| share_of_bond(port.bond?))
 }

@@ -3,6 +3,7 @@
 //! A confident wrong answer is worse than "cannot tell": where the facts do not decide, the likelier value is given
 //! and its key stands in [`Conclusions::cannot_tell`], or the answer is unknown. Each answer comes with its reason.
 
+mod candidates;
 mod classes;
 mod link;
 mod ports;

@@ -104,6 +104,17 @@ fn a_bond_is_its_legs_and_its_sum_is_not_the_speed_of_a_flow() {
 }
 
 #[test]
+fn a_bond_whose_legs_are_not_listed_is_the_port_and_has_the_speed_of_one_leg() {
+    let bond = "[[nic]]\nname = 'bond0'\nkind = 'bond'\noperstate = 'up'\nspeed_mbps = 20000\nbond_mode = '802.3ad'\n";
+    let listed = concluded(&format!("{bond}members = ['a', 'b']\n"));
+    assert_eq!(
+        (listed.data_nics, listed.link_mbps),
+        (vec!["bond0".to_owned()], Some(10_000))
+    );
+    assert_eq!(concluded(bond).link_mbps, None);
+}
+
+#[test]
 fn representors_vfs_of_a_listed_port_and_usb_are_never_data_ports() {
     let seen = concluded(
         "[[nic]]\nname = 'p0'\nkind = 'physical'\nspeed_mbps = 25000\n\

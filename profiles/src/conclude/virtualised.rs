@@ -79,6 +79,7 @@ const PLACEHOLDERS: &[&str] = &[
     "base board product name",
     "not specified",
     "not applicable",
+    "not available",
     "n/a",
     "o.e.m.",
     "oem",
@@ -175,7 +176,7 @@ fn guest_dmi(host: &Host) -> Option<String> {
 
 /// Whether `word` stands in `text` and not inside a longer word: `xen` is not in `xenon`.
 fn has_word(text: &str, word: &str) -> bool {
-    let edge = |c: Option<char>| !c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let edge = |c: Option<char>| !c.is_some_and(|c| c.is_ascii_alphabetic());
     text.match_indices(word).any(|(at, _)| {
         let after = &text[at + word.len()..];
         edge(text[..at].chars().next_back())
@@ -235,6 +236,7 @@ mod tests {
         for toml in [
             "[host]\nhypervisor = 'kvm'",
             "[host]\ndmi_vendor = 'QEMU'",
+            "[host]\ndmi_product = 'VMware7,1'",
             "[host]\ndmi_vendor = 'Microsoft Corporation'\ndmi_product = 'Virtual Machine'",
             "[host]\ncpu_hypervisor_flag = true\ndmi_vendor = 'Supermicro'",
             "[[block]]\nname = 'vda'\ntransport = 'virtio'",

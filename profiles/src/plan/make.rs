@@ -14,7 +14,8 @@ use crate::site::Site;
 use crate::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Every knob that the agent has to read before [`make`], each once.
+/// Every knob that the agent has to read before [`make`], each once. What the site decides changes values, not yet
+/// which knobs these are.
 pub fn knobs_of(profile: &Profile, facts: &Facts, seen: &Conclusions, _site: &Site) -> Vec<KnobId> {
     let devices = Devices::of(facts, seen);
     let mut knobs: Vec<KnobId> = profile

@@ -62,12 +62,20 @@ fn rule(plan: &Plan, group: Group, device: &DeviceId) -> Option<String> {
     let of_device = |step: &&Step| step.knob.device() == Some(device);
     let steps: Vec<&Step> = steps_of(plan, Owner::Udev, group).filter(of_device).collect();
     let mac = device.suffix()?;
-    let comments: String = steps.iter().map(|step| comment(step)).collect();
+    let comments: String = steps.iter().map(|step| named_comment(step)).collect();
     let action = action(group, &steps)?;
     Some(format!(
         "{comments}KERNELS==\"{}\", ATTR{{address}}==\"{mac}\", {action}\n",
         device.bus_path()
     ))
+}
+
+/// One call sets several values, so each comment names its own.
+fn named_comment(step: &Step) -> String {
+    match &step.knob {
+        KnobId::Nic(_, key) => format!("# {key} = {}\n{}", step.to, comment(step)),
+        _ => comment(step),
+    }
 }
 
 /// What the rule does. All steps are of one group, so one call of ethtool does them together.
