@@ -7,6 +7,9 @@ pub const OVER: &str = "over";
 /// Round trip time of the idle path as measured, ms.
 pub const RTT_MS: &str = "rtt_ms";
 
+/// Mean round trip time while data flowed, ms.
+pub const RTT_UNDER_LOAD_MS: &str = "rtt_under_load_ms";
+
 /// Rate that the path was limited to, Mb/s.
 pub const RATE_MBPS: &str = "rate_mbps";
 
@@ -15,3 +18,6 @@ pub const WINDOW_BYTES: &str = "window_bytes";
 
 /// `net.ipv4.tcp_rmem` as it was read back at the receiver, three numbers in bytes.
 pub const TCP_RMEM: &str = "net.ipv4.tcp_rmem";
+
+/// `net.ipv4.tcp_wmem` as it was read back at the sender, three numbers in bytes.
+pub const TCP_WMEM: &str = "net.ipv4.tcp_wmem";

@@ -1,8 +1,9 @@
-//! Whether a TCP stream was held back by its window, not by the path.
+//! Whether a TCP stream was held back by its buffers, not by the path.
 //!
-//! A stream can have at most one window of data under way in one round trip. When throughput x RTT comes to the window
-//! and the path could carry more, the window is the limit. The window is the largest that the receiver offered, where
-//! the tool reports it. Else it is half of the receive buffer, which is what kernels before 6.6 offer
+//! A stream can have at most one window of data under way in one round trip. When throughput x RTT comes to that
+//! window and the path could carry more, the window is the limit. Two buffers bound it: the receiver's by the largest
+//! window that it offered, and the sender's, which holds what is not acknowledged yet. Where the tool does not report
+//! the offered window it is taken as half of the receive buffer, which is what kernels before 6.6 offer
 //! (`tcp_adv_win_scale` 1); later ones measure the overhead and offer up to all of it.
 
 use super::context;
@@ -14,35 +15,66 @@ const TOLERANCE: f64 = 0.15;
 /// Share of the path's rate above which the path is the limit.
 const PATH_IS_FULL: f64 = 0.9;
 
-/// `window-limited (6 MiB buffer)` when every one of `samples` was; `None` when one was not, when a fact is
-/// missing, or when these are no throughputs.
-pub(super) fn limited(samples: &[&Sample]) -> Option<String> {
-    let first = samples.first()?;
-    let buffer = receive_buffer(first)?;
-    samples
-        .iter()
-        .all(|sample| is_limited(sample) == Some(true))
-        .then(|| format!("window-limited ({} buffer)", binary_size(buffer)))
+/// One stream, in numbers.
+struct Stream {
+    mbps: f64,
+    rate_mbps: f64,
+    /// Throughput x RTT, bytes.
+    under_way: f64,
+    /// What the receiver's buffer lets under way, bytes.
+    receive_window: f64,
+    receive_buffer: f64,
+    /// Infinite when it is not known.
+    send_buffer: f64,
 }
 
-fn is_limited(sample: &Sample) -> Option<bool> {
-    if sample.unit != "Mb/s" {
+/// `window-limited (6 MiB buffer)` when `samples` were on average; `None` when not, when a fact is missing, or when
+/// these are no throughputs.
+pub(super) fn limited(samples: &[&Sample]) -> Option<String> {
+    let streams: Vec<Stream> = samples
+        .iter()
+        .map(|sample| Stream::of(sample))
+        .collect::<Option<_>>()?;
+    let first = streams.first()?;
+    let sum = |of: fn(&Stream) -> f64| streams.iter().map(of).sum::<f64>();
+    let window = sum(|stream| stream.receive_window.min(stream.send_buffer));
+    let is_near = (sum(|stream| stream.under_way) / window - 1.0).abs() <= TOLERANCE;
+    let path_is_full = sum(|stream| stream.mbps) >= PATH_IS_FULL * sum(|stream| stream.rate_mbps);
+    if !is_near || path_is_full {
         return None;
     }
-    let rate = number(sample, context::RATE_MBPS)?;
-    let under_way = sample.value * 1e6 / 8.0 * number(sample, context::RTT_MS)? / 1e3;
-    let window = match number(sample, context::WINDOW_BYTES) {
-        Some(offered) => offered,
-        None => receive_buffer(sample)? / 2.0,
+    let buffer = if first.receive_window <= first.send_buffer {
+        format!("{} buffer", binary_size(first.receive_buffer))
+    } else {
+        format!("{} send buffer", binary_size(first.send_buffer))
     };
-    let is_near = (under_way / window - 1.0).abs() <= TOLERANCE;
-    Some(is_near && sample.value < PATH_IS_FULL * rate)
+    Some(format!("window-limited ({buffer})"))
 }
 
-fn receive_buffer(sample: &Sample) -> Option<f64> {
-    let text = sample.context.get(context::TCP_RMEM)?;
+impl Stream {
+    fn of(sample: &Sample) -> Option<Self> {
+        if sample.unit != "Mb/s" {
+            return None;
+        }
+        let rtt_ms =
+            number(sample, context::RTT_UNDER_LOAD_MS).or_else(|| number(sample, context::RTT_MS))?;
+        let receive_buffer = most(sample, context::TCP_RMEM)?;
+        Some(Self {
+            mbps: sample.value,
+            rate_mbps: number(sample, context::RATE_MBPS)?,
+            under_way: sample.value * 1e6 / 8.0 * rtt_ms / 1e3,
+            receive_window: number(sample, context::WINDOW_BYTES).unwrap_or(receive_buffer / 2.0),
+            receive_buffer,
+            send_buffer: most(sample, context::TCP_WMEM).unwrap_or(f64::INFINITY),
+        })
+    }
+}
+
+/// The third number of a buffer setting: its maximum.
+fn most(sample: &Sample, key: &str) -> Option<f64> {
+    let text = sample.context.get(key)?;
     let number: f64 = text.split_ascii_whitespace().nth(2)?.parse().ok()?;
-    (number > 0.0).then_some(number)
+    (number.is_finite() && number > 0.0).then_some(number)
 }
 
 fn number(sample: &Sample, key: &str) -> Option<f64> {
@@ -107,9 +139,24 @@ mod tests {
     }
 
     #[test]
-    fn one_round_that_was_not_limited_is_enough_to_say_nothing() {
+    fn the_senders_buffer_is_named_when_it_is_the_smaller_one() {
+        // As measured in a guest with Linux 6.12.
+        let context = [
+            (context::RTT_MS, "202.0"),
+            (context::RTT_UNDER_LOAD_MS, "260.0"),
+            (context::RATE_MBPS, "380.4"),
+            (context::WINDOW_BYTES, "6057472"),
+            (context::TCP_RMEM, "4096 131072 6291456"),
+            (context::TCP_WMEM, "4096 16384 4194304"),
+        ];
+        let limit = limited(&[&stream(133.2, &context), &stream(137.4, &context)]);
+        assert_eq!(limit.as_deref(), Some("window-limited (4 MiB send buffer)"));
+    }
+
+    #[test]
+    fn rounds_that_were_not_limited_on_average_claim_nothing() {
         assert_eq!(
-            limited(&[&stream(124.0, &OLD_KERNEL), &stream(90.0, &OLD_KERNEL)]),
+            limited(&[&stream(90.0, &OLD_KERNEL), &stream(99.0, &OLD_KERNEL)]),
             None
         );
     }

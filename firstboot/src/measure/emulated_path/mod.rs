@@ -145,6 +145,7 @@ impl Measure for EmulatedPath {
         let unshaped = WARM_UP.run(&self.host, deadline)?;
         let available = self.available_memory()?;
         let shape = Shape::below(unshaped.mbps, self.settings.rtt_ms, available)?;
+        network.start_with_window(shape.product_packets(), deadline)?;
         self.prepared = Some(Prepared {
             network,
             shape,

@@ -104,6 +104,28 @@ impl Network {
         Ok(network)
     }
 
+    /// Lets streams start with a window of `packets`, in every arm alike.
+    ///
+    /// What is measured is the steady state. Slow start would decide it by luck: HyStart takes a pause of 16 ms of the
+    /// machine for a full path and ends slow start there, and on a long path it takes minutes to grow from that.
+    pub(super) fn start_with_window(&self, packets: f64, deadline: Deadline) -> Result<(), MeasureError> {
+        // The kernel's own start is 10 packets; less would be no help.
+        let packets = format!("{:.0}", packets.max(10.0));
+        let args = [
+            "-n",
+            SENDER,
+            "route",
+            "replace",
+            "default",
+            "via",
+            ROUTER_AT_SENDER,
+            "initcwnd",
+            &packets,
+        ];
+        self.host.run("ip", &args, deadline.limit(STEP)?)?;
+        Ok(())
+    }
+
     /// Forgets what earlier streams taught the kernel about the path (`net.ipv4.tcp_no_metrics_save`): a round
     /// must not start with the other arm's slow-start threshold.
     pub(super) fn forget_metrics(&self, deadline: Deadline) -> Result<(), MeasureError> {

@@ -38,7 +38,7 @@ impl Round {
     }
 
     fn context(self) -> BTreeMap<String, String> {
-        // `net.ipv4.tcp_rmem`, which a verdict reads as `context::TCP_RMEM`, is among the TCP values.
+        // What a verdict reads as `context::TCP_RMEM` and `TCP_WMEM` is among the TCP values.
         let mut context = self.tcp;
         let mut put = |key: &str, value: Option<String>| {
             if let Some(value) = value {
@@ -51,12 +51,16 @@ impl Round {
         put(context::RATE_MBPS, Some(format!("{:.1}", self.shape.rate_mbps)));
         put("rate_from", Some(self.shape.from.name().to_owned()));
         put("unshaped_mbps", Some(format!("{:.1}", self.unshaped_mbps)));
+        put(
+            "start_window_packets",
+            Some(format!("{:.0}", self.shape.product_packets())),
+        );
         put("left_out_s", Some(self.stream.left_out_s.to_string()));
         put("measured_s", Some(self.stream.measured_s.to_string()));
         put("tool", Some(self.report.version));
         put("congestion", self.report.congestion);
         put(
-            "rtt_under_load_ms",
+            context::RTT_UNDER_LOAD_MS,
             self.report.mean_rtt_ms.map(|rtt| format!("{rtt:.1}")),
         );
         put(

@@ -77,10 +77,15 @@ impl Shape {
         })
     }
 
+    /// Packets that fill the path: its bandwidth-delay product.
+    pub(super) fn product_packets(&self) -> f64 {
+        let product_bytes = self.rate_mbps * 1e6 / 8.0 * f64::from(self.rtt_ms) / 1e3;
+        product_bytes / PACKET_BYTES
+    }
+
     /// Arguments of netem after the word `netem`.
     fn netem(&self) -> [String; 6] {
-        let product_bytes = self.rate_mbps * 1e6 / 8.0 * f64::from(self.rtt_ms) / 1e3;
-        let packets = PRODUCTS * product_bytes / PACKET_BYTES + LEAST_PACKETS;
+        let packets = PRODUCTS * self.product_packets() + LEAST_PACKETS;
         [
             "delay".into(),
             format!("{}us", u64::from(self.rtt_ms) * 500),

@@ -44,7 +44,8 @@ impl Stream {
                 &port,
             ],
         )?;
-        wait_until_listening(host, &server, deadline)?;
+        // Held until the client has ended; dropping it ends the server.
+        let _server = listening(host, server, deadline)?;
         let (left_out, measured) = (self.left_out_s.to_string(), self.measured_s.to_string());
         let mut args = vec!["--client", RECEIVER_ADDRESS, "--port", &port, "--json"];
         args.extend(["--connect-timeout", "10000", "--time", &measured]);
@@ -80,22 +81,23 @@ fn start(host: &Host, namespace: &str, args: &[&str]) -> Result<Child, CommandEr
     Child::spawn(command)
 }
 
-fn wait_until_listening(host: &Host, server: &Child, deadline: Deadline) -> Result<(), MeasureError> {
+/// Waits for the server, or takes its last words when it has ended.
+fn listening(host: &Host, server: Child, deadline: Deadline) -> Result<Child, MeasureError> {
     let limit = deadline.limit(LISTENS)?;
     let begin = Instant::now();
     while begin.elapsed() < limit {
         let sockets = inside(host, RECEIVER, || read(Path::new("/proc/thread-self/net/tcp")))?;
         if is_listening(&sockets, IPERF3_PORT) {
-            return Ok(());
+            return Ok(server);
         }
         if server.has_ended()? {
-            break;
+            return Err(server.wait(limit)?.failure().into());
         }
         std::thread::sleep(Duration::from_millis(20));
     }
     Err(MeasureError::NotListening {
         namespace: RECEIVER,
-        seconds: begin.elapsed().as_secs(),
+        seconds: limit.as_secs(),
     })
 }
 
