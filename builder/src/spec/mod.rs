@@ -4,6 +4,8 @@
 mod check;
 pub mod error;
 mod locate;
+#[cfg(test)]
+mod tests;
 pub mod valid;
 pub mod written;
 
