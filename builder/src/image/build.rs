@@ -67,7 +67,7 @@ pub fn build(
         tools,
         epoch: lock.time,
     };
-    let mut pipeline = Pipeline::new(cache, &spec.file, tell);
+    let mut pipeline = Pipeline::new(cache, &fsx::canonicalize(&spec.file)?, tell);
 
     let packages = packages::stage(&mut pipeline, cache, &context, &lock)?;
     let initrd = initrd::stage(&mut pipeline, &context, &packages)?;

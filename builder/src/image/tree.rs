@@ -8,10 +8,10 @@ use crate::inside::Inside;
 use crate::run::Program;
 use crate::spec::Spec;
 use crate::stage::{Inputs, Made, Pipeline, StageError, Work, pipeline::Failed};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-const CODE: u32 = 2;
+const CODE: u32 = 3;
 /// Places that a node mounts something on.
 const MOUNT_POINTS: [&str; 2] = ["state", "usr/lib/dtnforge/layers"];
 /// Files with a fixed content: the machine's name is given on first boot, and a preset file ends in `disable *`,
@@ -116,7 +116,7 @@ fn link(tree: &Path, path: &str, target: &str) -> Result<(), FileError> {
 /// their sources. Directories and links get the image's time, they are made anew by every build.
 fn bound_times(tree: &Path, epoch: u64) -> Result<(), FileError> {
     let image = SystemTime::UNIX_EPOCH + Duration::from_secs(epoch);
-    for relative in fsx::walk(tree)? {
+    for relative in everything(tree)? {
         let path = tree.join(relative);
         let error = |source| FileError::new("set the time of", &path, source);
         let data = std::fs::symlink_metadata(&path).map_err(error)?;
@@ -126,6 +126,13 @@ fn bound_times(tree: &Path, epoch: u64) -> Result<(), FileError> {
         set_time(&path, epoch).map_err(error)?;
     }
     Ok(())
+}
+
+/// All of a tree, its own root last: setting times below does not change it any more.
+fn everything(tree: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let mut paths = fsx::walk(tree)?;
+    paths.push(PathBuf::new());
+    Ok(paths)
 }
 
 /// Sets access and modification time of a file, a directory or a link itself.
@@ -147,7 +154,7 @@ fn set_time(path: &Path, epoch: u64) -> std::io::Result<()> {
 /// # Errors
 /// As the system says.
 pub fn set_times(tree: &Path, epoch: u64) -> Result<(), FileError> {
-    for relative in fsx::walk(tree)?.into_iter().chain([Path::new("").to_owned()]) {
+    for relative in everything(tree)? {
         let path = tree.join(relative);
         set_time(&path, epoch).map_err(|source| FileError::new("set the time of", &path, source))?;
     }
@@ -177,5 +184,6 @@ mod tests {
         set_time(&old, 1000).unwrap();
         bound_times(home.path(), 5000).unwrap();
         assert_eq!((seconds(&old), seconds(&new), seconds(&link)), (1000, 5000, 5000));
+        assert_eq!(seconds(home.path()), 5000);
     }
 }
