@@ -2,7 +2,7 @@
 
 use super::Failure;
 use crate::cache::Cache;
-use crate::image::{self, BuildOptions, Built, agent};
+use crate::image::{self, BuildOptions, Built, agent, catalog};
 use crate::spec;
 use dtnforge_profiles::envelope::Envelope;
 use std::path::PathBuf;
@@ -41,6 +41,7 @@ pub struct BuildArgs {
 /// [`Failure::BadInput`] before anything is written, else the stage that failed.
 pub fn run(args: &BuildArgs) -> Result<(), Failure> {
     let spec = spec::load(&args.spec).map_err(|error| Failure::BadInput(error.into()))?;
+    let content = catalog::content(&spec).map_err(|error| Failure::BadInput(error.into()))?;
     let agent = args.agent.clone().unwrap_or_else(agent::default_path);
     agent::check(&agent).map_err(|error| Failure::BadInput(error.into()))?;
     let options = BuildOptions {
@@ -54,7 +55,7 @@ pub fn run(args: &BuildArgs) -> Result<(), Failure> {
     };
     let cache = Cache::open(args.cache.as_deref())?;
     let json = args.json;
-    let built = image::build(&cache, &spec, &options, &move |line| tell(json, line))?;
+    let built = image::build(&cache, &spec, &content, &options, &move |line| tell(json, line))?;
     if args.json {
         print!("{}", Envelope::new(SCHEMA, &built).to_text()?);
     } else {

@@ -1,9 +1,9 @@
 //! The whole build, stage by stage.
 
-use super::layers;
+use super::catalog::Content;
 use super::manifest::Manifest;
 use super::uki::Parts;
-use super::{Context, disk, initrd, packages, root, tree, uki};
+use super::{Context, disk, initrd, layers, packages, root, tree, uki};
 use crate::cache::Cache;
 use crate::fsx;
 use crate::packages::lock::Lock;
@@ -45,20 +45,20 @@ pub struct Built {
     pub artefacts: Vec<Artefact>,
 }
 
-/// Builds the image of `spec`; progress is told through `tell`, a line at a time.
+/// Builds the image of `spec` with `content` in its layers partition; progress is told through `tell`, a line at a time.
 ///
 /// # Errors
 /// A refusal before anything is written, or the stage that failed.
 pub fn build(
     cache: &Cache,
     spec: &Spec,
+    content: &Content,
     options: &BuildOptions,
     tell: &dyn Fn(&str),
 ) -> anyhow::Result<Built> {
     if !nix::unistd::geteuid().is_root() {
         bail!("building needs root, to give files of the image their owners\nhint: run it with sudo");
     }
-    let content = layers::content(spec)?;
     let _lock = cache.lock()?;
     check_space(cache, options)?;
     let lock = locked_packages(cache, spec, options, tell)?;
@@ -100,9 +100,9 @@ pub fn build(
     }
     let mut manifest = Manifest::of(&spec.name, &lock);
     manifest.artefacts.clone_from(&artefacts);
-    manifest.profiles = content.profiles;
     manifest.root_hash = root::root_hash(&verity.path("root.hash"))?;
     manifest.kernel = fsx::read_text(&initrd.path("uname"))?;
+    manifest.profiles.clone_from(&content.profiles);
     manifest.write(outputs.directory())?;
     pipeline.prune()?;
     Ok(Built {

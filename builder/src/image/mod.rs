@@ -3,6 +3,7 @@
 
 pub mod agent;
 pub mod build;
+pub mod catalog;
 pub mod cpio;
 pub mod disk;
 pub mod initrd;
