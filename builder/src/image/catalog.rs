@@ -68,7 +68,10 @@ pub fn content(spec: &Spec) -> Result<Content, LayersError> {
 }
 
 fn described(layer: &Layer) -> manifest::Profile {
-    manifest::Profile { name: layer.manifest.profile.clone(), digest: layer.digest.clone() }
+    manifest::Profile {
+        name: layer.manifest.profile.clone(),
+        digest: layer.digest.clone(),
+    }
 }
 
 /// The project's catalog as it is on disk, so that an edit of a profile needs no new program; the one that is built
@@ -86,14 +89,23 @@ fn chosen<'a>(spec: &Spec, catalog: &'a Catalog) -> Result<Vec<&'a Profile>, Spe
     if spec.profiles.iter().any(|name| name == ALL) {
         return Ok(catalog.profiles().collect());
     }
-    spec.profiles.iter().map(|name| found(spec, catalog, name, "profiles.include")).collect()
+    spec.profiles
+        .iter()
+        .map(|name| found(spec, catalog, name, "profiles.include"))
+        .collect()
 }
 
 /// A profile that the site insists on must be in the image.
 fn check_site_profile(spec: &Spec, catalog: &Catalog) -> Result<(), SpecError> {
-    let Some(name) = &spec.site.profile else { return Ok(()) };
+    let Some(name) = &spec.site.profile else {
+        return Ok(());
+    };
     found(spec, catalog, name, "site.profile")?;
-    if spec.profiles.iter().any(|included| included == name || included == ALL) {
+    if spec
+        .profiles
+        .iter()
+        .any(|included| included == name || included == ALL)
+    {
         return Ok(());
     }
     let message = format!("{name:?} is not among the included profiles");
@@ -123,7 +135,10 @@ mod tests {
         let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../profiles/catalog");
         fsx::create_dir_all(&home.path().join("profiles/catalog")).unwrap();
         for path in fsx::list(&own).unwrap() {
-            let target = home.path().join("profiles/catalog").join(path.file_name().unwrap());
+            let target = home
+                .path()
+                .join("profiles/catalog")
+                .join(path.file_name().unwrap());
             std::fs::copy(path, target).unwrap();
         }
         let path = home.path().join("x.toml");
@@ -134,14 +149,22 @@ mod tests {
 
     #[test]
     fn every_included_profile_is_one_layer_and_the_index_names_it() {
-        let (_home, spec) = project("[profiles]\ninclude = [\"stock\", \"dtn-vm\"]\n[site]\nrole = \"dtn\"\n");
+        let (_home, spec) =
+            project("[profiles]\ninclude = [\"stock\", \"dtn-vm\"]\n[site]\nrole = \"dtn\"\n");
         let content = content(&spec).unwrap();
-        let names: Vec<&str> = content.profiles.iter().map(|profile| profile.name.as_str()).collect();
+        let names: Vec<&str> = content
+            .profiles
+            .iter()
+            .map(|profile| profile.name.as_str())
+            .collect();
         assert_eq!(names, ["stock", "dtn-vm"]);
         let index = String::from_utf8(content.files[INDEX].clone()).unwrap();
         for profile in &content.profiles {
             let file = format!("{}-{}.tar.zst", profile.name, profile.digest.short());
-            assert!(index.contains(&file) && content.files.contains_key(&file), "{file}: {index}");
+            assert!(
+                index.contains(&file) && content.files.contains_key(&file),
+                "{file}: {index}"
+            );
         }
         assert_eq!(content.files[SITE], b"schema = 1\nrole = \"dtn\"\n");
         assert_eq!(content.files.len(), 4);
@@ -158,14 +181,22 @@ mod tests {
     fn a_profile_that_is_not_there_is_named_with_the_known_ones() {
         let (_home, spec) = project("[profiles]\ninclude = [\"dtn-400g\"]\n");
         let error = content(&spec).unwrap_err().to_string();
-        assert!(error.contains("x.toml:4: key `profiles.include`: there is no profile \"dtn-400g\"\nhint: known are "), "{error}");
+        assert!(
+            error.contains(
+                "x.toml:4: key `profiles.include`: there is no profile \"dtn-400g\"\nhint: known are "
+            ),
+            "{error}"
+        );
     }
 
     #[test]
     fn a_site_cannot_insist_on_a_profile_that_the_image_does_not_carry() {
         let (_home, spec) = project("[profiles]\ninclude = [\"stock\"]\n[site]\nprofile = \"dtn-vm\"\n");
         let error = content(&spec).unwrap_err().to_string();
-        assert!(error.contains("x.toml:6: key `site.profile`: \"dtn-vm\" is not among the included profiles"), "{error}");
+        assert!(
+            error.contains("x.toml:6: key `site.profile`: \"dtn-vm\" is not among the included profiles"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -175,6 +206,9 @@ mod tests {
         let text = fsx::read_text(&file).unwrap();
         fsx::write(&file, text.replace("title", "tittle").as_bytes()).unwrap();
         let error = content(&spec).unwrap_err().to_string();
-        assert!(error.contains("profiles/catalog/stock.toml:") && error.contains("tittle"), "{error}");
+        assert!(
+            error.contains("profiles/catalog/stock.toml:") && error.contains("tittle"),
+            "{error}"
+        );
     }
 }

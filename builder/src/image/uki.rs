@@ -7,7 +7,9 @@ use crate::fsx;
 use crate::spec::Spec;
 use crate::stage::{Inputs, Made, Pipeline, StageError, Work};
 
-const CODE: u32 = 1;
+const CODE: u32 = 2;
+const LAYERS_UNIT: &str = "etc/systemd/system/dtn-layers.service";
+const PARTITIONS: &str = "/dev/disk/by-partuuid";
 /// The two entries: file, `IMAGE_ID`, mode.
 pub const ENTRIES: [(&str, &str, &str); 2] = [
     ("dtnforge.efi", "dtnforge", "tuned"),
@@ -72,21 +74,38 @@ pub fn stage(
     Ok(made?)
 }
 
-/// What is added to dracut's initrd: our units, and where the layers are.
+/// What is added to dracut's initrd: our units, and the one that opens the layers.
 fn extra_initrd(context: &Context, spec: &Spec, layers_hash: &str) -> Result<Vec<u8>, StageError> {
     let mut archive = cpio::Archive::new(context.epoch);
     archive.add_tree(&spec.initrd_overlay)?;
-    archive.add_file("etc/veritytab", veritytab(layers_hash)?.as_bytes());
+    archive.add_file(LAYERS_UNIT, layers_unit(layers_hash)?.as_bytes());
     Ok(archive.finish())
 }
 
-fn veritytab(layers_hash: &str) -> Result<String, StageError> {
+/// A unit and not a line of veritytab: systemd would take such a device away again after the switch to the root,
+/// which has no such line. The hash is in here and so in the UKI. Reads of a damaged block fail and cost the tuning;
+/// nothing panics, unlike for the root.
+fn layers_unit(layers_hash: &str) -> Result<String, StageError> {
     let (data, hashes) = uuid::of_root_hash(layers_hash)
         .ok_or_else(|| StageError::Wrong(format!("{layers_hash:?} is no root hash")))?;
-    // A damaged layers partition costs the tuning, not the boot: not required, and reads fail instead of a panic.
+    let devices = format!("{} {}", device_unit(&data), device_unit(&hashes));
     Ok(format!(
-        "dtn-layers PARTUUID={data} PARTUUID={hashes} {layers_hash} nofail,x-initrd.attach\n"
+        "[Unit]\nDescription=Open the layers of tuning\nDefaultDependencies=no\nWants={devices}\nAfter={devices}\n\n\
+         [Service]\nType=oneshot\nRemainAfterExit=yes\nTimeoutStartSec=20\n\
+         ExecStart=/usr/lib/systemd/systemd-veritysetup attach dtn-layers {PARTITIONS}/{data} {PARTITIONS}/{hashes} \
+         {layers_hash}\n"
     ))
+}
+
+/// The unit of a partition, in systemd's way of writing paths.
+fn device_unit(partition: &str) -> String {
+    let path = format!("{PARTITIONS}/{partition}");
+    format!(
+        "{}.device",
+        path.trim_start_matches('/')
+            .replace('-', "\\x2d")
+            .replace('/', "-")
+    )
 }
 
 fn command_line(spec: &Spec, root_hash: &str, mode: &str) -> String {
@@ -160,14 +179,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_layers_are_not_required_and_found_by_their_hash() {
+    fn the_layers_are_opened_by_the_hash_that_the_uki_holds() {
         let hash = "6356516473e95b4c5ac9da2931f68258d360867bc9ab7e91ad654d9ff9881b8e";
+        let unit = layers_unit(hash).unwrap();
+        let wants =
+            "Wants=dev-disk-by\\x2dpartuuid-63565164\\x2d73e9\\x2d5b4c\\x2d5ac9\\x2dda2931f68258.device ";
+        assert!(unit.contains(wants), "{unit}");
+        let attach = "attach dtn-layers /dev/disk/by-partuuid/63565164-73e9-5b4c-5ac9-da2931f68258 \
+                      /dev/disk/by-partuuid/d360867b-c9ab-7e91-ad65-4d9ff9881b8e 6356516473e95b4c";
+        assert!(unit.contains(attach), "{unit}");
         assert_eq!(
-            veritytab(hash).unwrap(),
-            "dtn-layers PARTUUID=63565164-73e9-5b4c-5ac9-da2931f68258 \
-             PARTUUID=d360867b-c9ab-7e91-ad65-4d9ff9881b8e \
-             6356516473e95b4c5ac9da2931f68258d360867bc9ab7e91ad654d9ff9881b8e nofail,x-initrd.attach\n"
+            layers_unit("63").unwrap_err().to_string(),
+            "\"63\" is no root hash"
         );
-        assert_eq!(veritytab("63").unwrap_err().to_string(), "\"63\" is no root hash");
     }
 }
