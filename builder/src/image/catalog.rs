@@ -78,7 +78,11 @@ fn described(layer: &Layer) -> manifest::Profile {
 /// in where the project has none.
 fn catalog(spec: &Spec) -> Result<Catalog, LayersError> {
     let own = spec.project.join("profiles/catalog");
-    let mut catalog = if own.is_dir() { Catalog::load(&own)? } else { Catalog::embedded().map_err(CatalogError::Invalid)? };
+    let mut catalog = if own.is_dir() {
+        Catalog::load(&own)?
+    } else {
+        Catalog::embedded().map_err(CatalogError::Invalid)?
+    };
     for directory in &spec.extra_catalogs {
         catalog = catalog.overlaid_by(Catalog::load(directory)?);
     }
