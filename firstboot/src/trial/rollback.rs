@@ -11,6 +11,7 @@ use dtnforge_profiles::knob::KnobId;
 use dtnforge_profiles::plan::Reading;
 use dtnforge_profiles::undo::Undo;
 use dtnforge_profiles::value::Value;
+use std::collections::BTreeMap;
 
 impl Transaction<'_> {
     /// Takes everything back: files, tuned, then all knobs in reverse order. Goes on after an error and reports each
@@ -52,30 +53,50 @@ impl Transaction<'_> {
         knobs
     }
 
-    /// Undoes each knob, then reads each.
+    /// Undoes each knob, then those again that another one disturbed, then reads each.
     fn undo_all(&mut self, knobs: Vec<KnobId>, report: &mut RollbackReport) {
-        let mut failed: Vec<(KnobId, DoorError)> = Vec::new();
-        for knob in &knobs {
-            let Some(undo) = self.originals.get(knob) else {
-                continue;
-            };
-            if let Err(error) = self.doors.undo(knob, undo) {
+        let mut errors = self.undo_each(&knobs);
+        // A device may round a value by another one that was still ours: vmxnet3 makes 1056 of a ring of 1024 while its
+        // MTU is 9000. So what is not as before is undone once more, in the order in which it would be applied.
+        let astray: Vec<KnobId> = knobs
+            .iter()
+            .rev()
+            .filter(|knob| !self.is_as_before(knob))
+            .cloned()
+            .collect();
+        errors.extend(self.undo_each(&astray));
+        for knob in knobs {
+            self.judge(knob.clone(), errors.get(&knob), report);
+        }
+    }
+
+    /// Undoes each knob in this order; returns the errors.
+    fn undo_each(&self, knobs: &[KnobId]) -> BTreeMap<KnobId, DoorError> {
+        let mut errors = BTreeMap::new();
+        for knob in knobs {
+            if let Some(undo) = self.originals.get(knob)
+                && let Err(error) = self.doors.undo(knob, undo)
+            {
                 log::debug!("undo of {error}");
-                failed.push((knob.clone(), error));
+                errors.insert(knob.clone(), error);
             }
         }
-        for knob in knobs {
-            let Some(undo) = self.originals.get(&knob).cloned() else {
-                continue;
-            };
-            let error = failed.iter().find(|(failed, _)| *failed == knob);
-            self.judge(knob.clone(), &undo, error.map(|(_, error)| error), report);
+        errors
+    }
+
+    /// Whether a knob reads as before the trial, or is gone.
+    fn is_as_before(&self, knob: &KnobId) -> bool {
+        let before = self.originals.get(knob).and_then(Undo::before);
+        match self.doors.read(knob) {
+            Ok(Reading::Is(now)) => before == Some(now),
+            Ok(Reading::Absent) => true,
+            _ => false,
         }
     }
 
     /// Reads a knob after its undo and puts it where it belongs in the report.
-    fn judge(&mut self, knob: KnobId, undo: &Undo, error: Option<&DoorError>, report: &mut RollbackReport) {
-        let Some(expected) = undo.before() else {
+    fn judge(&mut self, knob: KnobId, error: Option<&DoorError>, report: &mut RollbackReport) {
+        let Some(expected) = self.originals.get(&knob).and_then(Undo::before) else {
             return;
         };
         let found = match self.doors.read(&knob) {

@@ -15,6 +15,7 @@ const BUFFERS: &str = "sysctl:net.ipv4.tcp_rmem";
 const CONTROL: &str = "sysctl:net.ipv4.tcp_congestion_control";
 const SWAP: &str = "sysctl:vm.swappiness";
 const RING: &str = "nic/0000:01:00.0+02:00:00:00:00:01:ring.rx";
+const MTU: &str = "nic/0000:01:00.0+02:00:00:00:00:01:mtu";
 const TUNED: &str = "tuned:profile";
 
 /// A host in memory: values by knob, a log of writes, and the habits that make trouble.
@@ -26,6 +27,8 @@ struct Memory {
     refusing: Vec<KnobId>,
     /// Knobs that keep their value whatever is written.
     deaf: Vec<KnobId>,
+    /// Whether the ring is rounded up to a multiple of 96 while the MTU is 9000, as vmxnet3 does.
+    rounding: bool,
     /// What the tuned of this host saw at its start.
     seen_by_tuned: Mutex<BTreeMap<KnobId, Value>>,
 }
@@ -37,6 +40,7 @@ impl Memory {
             (CONTROL, "cubic"),
             (SWAP, "60"),
             (RING, "512"),
+            (MTU, "1500"),
             (TUNED, "none"),
         ];
         Self {
@@ -95,6 +99,16 @@ impl Door for Memory {
             });
         }
         self.log.lock().unwrap().push(format!("{knob}={value}"));
+        let mut value = value.clone();
+        if self.rounding && knob.to_string() == RING && self.value(MTU) == "9000" {
+            value = value
+                .integer()
+                .unwrap()
+                .unsigned_abs()
+                .next_multiple_of(96)
+                .to_string()
+                .into();
+        }
         if !self.deaf.contains(knob) {
             self.values.lock().unwrap().insert(knob.clone(), value.clone());
         }
@@ -349,6 +363,23 @@ fn a_rollback_that_did_not_come_out_says_so_and_goes_on() {
         journal.exists(),
         "the journal of an unverified rollback was removed"
     );
+}
+
+#[test]
+fn a_ring_that_was_rounded_by_the_mtu_of_the_trial_is_undone_once_more() {
+    let (node, mut memory) = (node(), Memory::stock());
+    memory.rounding = true;
+    let before = memory.all();
+    let plan = plan(&[
+        (MTU, "1500", "9000", Group::Mtu),
+        (RING, "512", "1000", Group::NicRings),
+    ]);
+    let mut trial = Transaction::begin(&node.host, &memory, &node.journal).unwrap();
+    let report = trial.apply(&plan);
+    assert_eq!(report.applied[1].now, "1056".into());
+    let report = trial.rollback();
+    assert!(report.verified(), "{:?}", report.problems());
+    assert_eq!(memory.all(), before);
 }
 
 #[test]
