@@ -10,7 +10,8 @@
 //!   stop writes what it saw at its start), then every knob in reverse order, those included that were taken back
 //!   before. Undoing is idempotent. Only then is each knob read; what is not as before is reported, not hidden.
 //! - **A dead process is a crash like any other.** [`recover()`] does the same from the journal of a process that was
-//!   killed. A power cut needs nothing: journal, files and values are gone with the boot.
+//!   killed; [`settle`] ends one that was killed after its commit was stored. A power cut needs nothing: journal,
+//!   files and values are gone with the boot.
 
 mod compare;
 mod failpoint;
@@ -23,7 +24,7 @@ mod rollback;
 mod transaction;
 
 pub use compare::{Mismatch, verify};
-pub use recover::{RecoverError, recover};
+pub use recover::{RecoverError, recover, settle};
 pub use report::{
     Applied, ApplyReport, FileLeft, ModuleFailure, RollbackReport, StepError, Stopped, Undone, Unverified,
 };

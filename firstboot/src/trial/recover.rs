@@ -1,6 +1,6 @@
 //! Taking back the trial of a process that died in this boot.
 
-use super::files::{self, Set};
+use super::files::{self, FilesError, Set};
 use super::journal::{Found, JournalError, JournalFile};
 use super::report::RollbackReport;
 use super::transaction::{Intent, Transaction};
@@ -16,6 +16,27 @@ pub enum RecoverError {
     /// The journal cannot be read or cut, or could not be removed at the end.
     #[error("{0}")]
     Journal(#[from] JournalError),
+    /// The files of a commit could not be adopted.
+    #[error("{0}")]
+    Files(#[from] FilesError),
+}
+
+/// Ends the trial of a process that died *after* its commit was stored: the files are those of the commit, and the
+/// journal has nothing to take back. To be called instead of [`recover`] when the state on disk is a commit of this
+/// boot; without leftovers it does nothing. True when there were some.
+///
+/// # Errors
+/// [`RecoverError`].
+pub fn settle(host: &Host, journal_path: &Path) -> Result<bool, RecoverError> {
+    let files = files::exists(host, Set::Trial);
+    if files {
+        files::adopt(host)?;
+    }
+    let Some(found) = JournalFile::reopen(journal_path)? else {
+        return Ok(files);
+    };
+    found.file.remove()?;
+    Ok(true)
 }
 
 /// Takes back what the journal at `journal_path` and the record of placed files tell of, and removes the journal when

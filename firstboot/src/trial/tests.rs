@@ -1,15 +1,15 @@
+mod memory;
+
 use super::*;
-use crate::door::{Door, DoorError};
+use crate::door::Door;
 use crate::host::Host;
 use dtnforge_profiles::digest::Digest;
 use dtnforge_profiles::group::Group;
 use dtnforge_profiles::knob::{Disrupts, KnobId, Owner};
-use dtnforge_profiles::plan::{PLAN_SCHEMA, Plan, Reading, Step};
-use dtnforge_profiles::undo::Undo;
-use dtnforge_profiles::value::Value;
+use dtnforge_profiles::plan::{PLAN_SCHEMA, Plan, Step};
+use memory::Memory;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Mutex;
 
 const BUFFERS: &str = "sysctl:net.ipv4.tcp_rmem";
 const CONTROL: &str = "sysctl:net.ipv4.tcp_congestion_control";
@@ -17,117 +17,6 @@ const SWAP: &str = "sysctl:vm.swappiness";
 const RING: &str = "nic/0000:01:00.0+02:00:00:00:00:01:ring.rx";
 const MTU: &str = "nic/0000:01:00.0+02:00:00:00:00:01:mtu";
 const TUNED: &str = "tuned:profile";
-
-/// A host in memory: values by knob, a log of writes, and the habits that make trouble.
-#[derive(Debug, Default)]
-struct Memory {
-    values: Mutex<BTreeMap<KnobId, Value>>,
-    log: Mutex<Vec<String>>,
-    /// Knobs that refuse every write.
-    refusing: Vec<KnobId>,
-    /// Knobs that keep their value whatever is written.
-    deaf: Vec<KnobId>,
-    /// Whether the ring is rounded up to a multiple of 96 while the MTU is 9000, as vmxnet3 does.
-    rounding: bool,
-    /// What the tuned of this host saw at its start.
-    seen_by_tuned: Mutex<BTreeMap<KnobId, Value>>,
-}
-
-impl Memory {
-    fn stock() -> Self {
-        let values = [
-            (BUFFERS, "4096 131072 6291456"),
-            (CONTROL, "cubic"),
-            (SWAP, "60"),
-            (RING, "512"),
-            (MTU, "1500"),
-            (TUNED, "none"),
-        ];
-        Self {
-            values: Mutex::new(values.map(|(name, value)| (knob(name), value.into())).into()),
-            ..Self::default()
-        }
-    }
-
-    fn value(&self, name: &str) -> String {
-        self.values.lock().unwrap()[&knob(name)].to_string()
-    }
-
-    fn set(&self, name: &str, value: &str) {
-        self.values.lock().unwrap().insert(knob(name), value.into());
-    }
-
-    fn all(&self) -> BTreeMap<KnobId, Value> {
-        self.values.lock().unwrap().clone()
-    }
-
-    /// tuned sets the swappiness when it starts, remembers what it saw, and writes that back when it stops.
-    fn tuned(&self, profile: &str) {
-        if profile == "none" {
-            let seen = std::mem::take(&mut *self.seen_by_tuned.lock().unwrap());
-            self.values.lock().unwrap().extend(seen);
-        } else {
-            let mut seen = self.all();
-            seen.retain(|knob, _| matches!(knob, KnobId::Sysctl(_)));
-            *self.seen_by_tuned.lock().unwrap() = seen;
-            self.set(SWAP, "10");
-        }
-    }
-}
-
-impl Door for Memory {
-    fn read(&self, knob: &KnobId) -> Result<Reading, DoorError> {
-        let value = self.values.lock().unwrap().get(knob).cloned();
-        Ok(value.map_or(Reading::Absent, Reading::Is))
-    }
-
-    fn limit(&self, _: &KnobId) -> Option<i64> {
-        None
-    }
-
-    fn undo_for(&self, knob: &KnobId) -> Result<Undo, DoorError> {
-        crate::door::present(knob, self.read(knob)?).map(Undo::Write)
-    }
-
-    fn write(&self, knob: &KnobId, value: &Value) -> Result<(), DoorError> {
-        if self.refusing.contains(knob) {
-            return Err(DoorError::Refused {
-                knob: knob.clone(),
-                value: value.to_string(),
-                errno: nix::errno::Errno::EINVAL,
-                explanation: None,
-            });
-        }
-        self.log.lock().unwrap().push(format!("{knob}={value}"));
-        let mut value = value.clone();
-        if self.rounding && knob.to_string() == RING && self.value(MTU) == "9000" {
-            value = value
-                .integer()
-                .unwrap()
-                .unsigned_abs()
-                .next_multiple_of(96)
-                .to_string()
-                .into();
-        }
-        if !self.deaf.contains(knob) {
-            self.values.lock().unwrap().insert(knob.clone(), value.clone());
-        }
-        if matches!(knob, KnobId::Tuned(_)) {
-            self.tuned(value.as_str());
-        }
-        Ok(())
-    }
-
-    fn undo(&self, knob: &KnobId, undo: &Undo) -> Result<(), DoorError> {
-        let Undo::Write(before) = undo else {
-            panic!("unexpected record {undo:?}");
-        };
-        if crate::door::present(knob, self.read(knob)?)? == *before {
-            return Ok(());
-        }
-        self.write(knob, before)
-    }
-}
 
 fn knob(name: &str) -> KnobId {
     name.parse().unwrap()
@@ -502,4 +391,23 @@ fn a_missing_module_is_reported_and_the_refused_write_stops() {
     let report = trial.apply(&plan);
     assert_eq!(report.modules_failed[0].module, "tcp_htcp");
     assert!(report.modules_failed[0].why.starts_with("cannot run modprobe"));
+}
+
+#[test]
+fn a_commit_that_died_before_its_journal_was_removed_stays_live() {
+    let (node, memory) = (node(), Memory::stock());
+    let path = "sysctl.d/90-dtnforge-tcp-buffers.conf";
+    let rendered = [(path.to_owned(), "net.ipv4.tcp_rmem = 1 2 3\n".to_owned())];
+    let mut trial = Transaction::begin(&node.host, &memory, &node.journal).unwrap();
+    trial.place(&whole_plan(), &rendered).unwrap();
+    trial.apply(&whole_plan());
+    drop(trial);
+    assert!(settle(&node.host, &node.journal).unwrap());
+    assert!(
+        !settle(&node.host, &node.journal).unwrap(),
+        "nothing is left to settle"
+    );
+    assert_eq!(memory.value(RING), "8192");
+    assert_eq!(files::paths(&node.host, files::Set::Active).unwrap(), [path]);
+    assert!(recover(&node.host, &memory, &node.journal).unwrap().is_none());
 }
