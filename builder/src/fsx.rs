@@ -213,3 +213,28 @@ pub fn free_bytes(path: &Path) -> Result<u64> {
         .map_err(|errno| FileError::new("ask for free space on", path, errno.into()))?;
     Ok(stat.blocks_available().saturating_mul(stat.fragment_size()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_named_with_a_way_out() {
+        let error = at("write", Path::new("/out/dtn.raw"), fs::write("/dev/full", "x")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot write /out/dtn.raw\nhint: free some space, or name another place with --cache and --out"
+        );
+        assert_eq!(error.source_kind(), io::ErrorKind::StorageFull);
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_or_not_at_all() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("file");
+        write_atomically(&path, b"old").unwrap();
+        fs::create_dir(partial(&path)).unwrap();
+        assert!(write_atomically(&path, b"new").is_err());
+        assert_eq!(read(&path).unwrap(), b"old");
+    }
+}

@@ -7,6 +7,7 @@ pub mod profile;
 pub mod tools;
 
 use crate::cli::Command;
+use crate::interrupt::{self, Interrupted};
 use crate::tell::tell;
 use std::process::ExitCode;
 
@@ -30,8 +31,11 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 impl Failure {
     /// Tells the error and gives its exit code.
     pub fn report(&self) -> ExitCode {
-        if let Self::BadInput(error) | Self::Failed(error) = self {
-            eprintln!("error: {}", tell(error.as_ref()));
+        match self {
+            // Whatever the interrupt broke: what the user did is the reason.
+            Self::Failed(_) if interrupt::requested() => eprintln!("error: {}", tell(&Interrupted)),
+            Self::BadInput(error) | Self::Failed(error) => eprintln!("error: {}", tell(error.as_ref())),
+            Self::Told(_) => {}
         }
         ExitCode::from(self.code())
     }
