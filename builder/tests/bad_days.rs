@@ -1,5 +1,7 @@
 //! Bad days of a build, with the real program: wrong input, no network, Ctrl-C. None of them may leave half a result.
 
+#![expect(clippy::unwrap_used, reason = "helpers of a test may fail it")]
+
 use std::io::Read as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
