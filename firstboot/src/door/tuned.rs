@@ -245,7 +245,12 @@ impl Door for TunedDoor {
         }
         let files_fit =
             self.state(knob, ACTIVE_PROFILE)? == *profile && self.state(knob, PROFILE_MODE)? == *mode;
-        if files_fit && (now == Daemon::Running) == *running {
+        // The file alone does not tell what a running daemon applied: it may have been put back by other means.
+        let daemon_fits = match now {
+            Daemon::Running => *running && self.active_by_daemon() == *profile,
+            _ => !*running,
+        };
+        if files_fit && daemon_fits {
             return Ok(());
         }
         if now == Daemon::Running {

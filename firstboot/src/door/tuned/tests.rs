@@ -3,8 +3,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-/// A `systemctl` that keeps whether tuned runs in the file `running`, logs what it was told, and, like the real one,
-/// calls a start with a failing condition a success.
+/// A `systemctl` that keeps what a running tuned applied in the file `running`, logs what it was told, and, like the
+/// real one, calls a start with a failing condition a success.
 const SYSTEMCTL: &str = r#"#!/bin/sh
 cd "$(dirname "$0")/.."
 case "$1" in
@@ -12,16 +12,16 @@ show) echo LoadState=loaded
     if [ -e running ]; then echo ActiveState=active; else echo ActiveState=inactive; fi ;;
 start|restart) echo "$1" >>log
     if [ -e broken ]; then exit 0; fi
-    touch running ;;
+    cat run/dtnforge/tuned/active_profile >running ;;
 stop) echo stop >>log; rm -f running ;;
 esac
 "#;
 
-/// A `tuned-adm` that answers what the file `active_profile` says, as tuned does once a profile is applied.
+/// A `tuned-adm` that answers what the daemon applied, or what is preset when it does not run.
 const TUNED_ADM: &str = r#"#!/bin/sh
 cd "$(dirname "$0")/.."
 if [ -e deaf ]; then echo "No current active profile."; exit 1; fi
-if [ -e running ]; then echo "Current active profile: $(cat run/dtnforge/tuned/active_profile)"
+if [ -e running ]; then echo "Current active profile: $(cat running)"
 else echo "It seems that tuned daemon is not running, preset profile is not activated."
     echo "Preset profile: $(cat run/dtnforge/tuned/active_profile)"; fi
 "#;
@@ -60,7 +60,7 @@ impl Node {
     fn running_profile(self, profile: &str) -> Self {
         self.state("active_profile", profile);
         self.state("profile_mode", "auto");
-        fs::write(self.dir.path().join("running"), "").unwrap();
+        fs::write(self.dir.path().join("running"), profile).unwrap();
         self
     }
 
@@ -128,6 +128,20 @@ fn a_running_tuned_gets_its_profile_and_mode_back() {
     assert_eq!(node.door.read(&knob()).unwrap(), is("balanced"));
     assert_eq!(node.read_state("profile_mode").as_deref(), Some("auto\n"));
     assert_eq!(node.log(), "restart\nstop\nstart\n");
+}
+
+#[test]
+fn a_daemon_with_our_profile_is_restarted_though_its_files_are_back_already() {
+    let node = Node::new().running_profile("balanced");
+    let undo = node.door.undo_for(&knob()).unwrap();
+    node.door.write(&knob(), &"dtnforge-dtn-vm".into()).unwrap();
+    node.state("active_profile", "balanced");
+    node.state("profile_mode", "auto");
+    node.door.undo(&knob(), &undo).unwrap();
+    assert_eq!(node.log(), "restart\nstop\nstart\n");
+    assert_eq!(node.door.active_by_daemon().as_deref(), Some("balanced"));
+    node.door.undo(&knob(), &undo).unwrap();
+    assert_eq!(node.log(), "restart\nstop\nstart\n", "a second undo restarted it");
 }
 
 #[test]
