@@ -26,15 +26,15 @@ pub struct LockArgs {
 /// The spec or the lock file is wrong, or the packages cannot be resolved.
 pub fn run(args: &LockArgs) -> Result<(), Failure> {
     let spec = spec::load(&args.spec).map_err(|error| Failure::BadInput(error.into()))?;
-    let path = spec.lock_file();
+    let path = &spec.lock_file;
     // A broken file may be what `--update` is called for.
     let old = if args.update {
-        Lock::read(&path).unwrap_or(None)
+        Lock::read(path).unwrap_or(None)
     } else {
-        Lock::read(&path)?
+        Lock::read(path)?
     };
     if let Some(old) = old.as_ref().filter(|_| !args.update) {
-        old.check(&path, &spec.suite, &spec.packages)?;
+        old.check(path, &spec.suite, &spec.packages)?;
         println!(
             "{}: {} packages; --update takes the versions of today",
             path.display(),
@@ -58,7 +58,7 @@ pub fn run(args: &LockArgs) -> Result<(), Failure> {
         }
         (_, None) => println!("{}: {} packages", path.display(), new.packages.len()),
     }
-    Ok(new.write(&path)?)
+    Ok(new.write(path)?)
 }
 
 fn changes(old: &Lock, new: &Lock) -> Vec<String> {

@@ -102,6 +102,18 @@ pub fn build(
     manifest.artefacts.clone_from(&artefacts);
     manifest.root_hash = root::root_hash(&verity.path("root.hash"))?;
     manifest.kernel = fsx::read_text(&initrd.path("uname"))?;
+    for (made, name) in [
+        (&erofs, "root.erofs"),
+        (&verity, "root.verity"),
+        (&layers, "layers.erofs"),
+        (&layers, "layers.verity"),
+        (&initrd, "vmlinuz"),
+        (&initrd, "initrd"),
+        (&uki, "dtnforge.efi"),
+        (&uki, "stock.efi"),
+    ] {
+        manifest.parts.push(made.file(name)?);
+    }
     manifest.profiles.clone_from(&content.profiles);
     manifest.write(outputs.directory())?;
     pipeline.prune()?;
@@ -122,7 +134,7 @@ fn locked_packages(
     if made {
         tell(&format!(
             "wrote {}: {} packages at their versions of today",
-            spec.lock_file().display(),
+            spec.lock_file.display(),
             lock.packages.len()
         ));
     }

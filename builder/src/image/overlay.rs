@@ -12,8 +12,6 @@ const TEMPLATE: &str = "hbs";
 /// What a template can use.
 #[derive(Debug, Clone, Serialize)]
 pub struct Variables {
-    /// Name of the image.
-    pub name: String,
     /// Host name.
     pub hostname: String,
     /// Debian suite.
@@ -104,7 +102,6 @@ mod tests {
 
     fn variables() -> Variables {
         Variables {
-            name: "lean".into(),
             hostname: "dtn7".into(),
             suite: "trixie".into(),
         }

@@ -11,7 +11,7 @@ use crate::stage::{Inputs, Made, Pipeline, StageError, Work, pipeline::Failed};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-const CODE: u32 = 3;
+const CODE: u32 = 4;
 /// Places that a node mounts something on.
 const MOUNT_POINTS: [&str; 2] = ["state", "usr/lib/dtnforge/layers"];
 /// Files with a fixed content: the machine's name is given on first boot, and a preset file ends in `disable *`,
@@ -43,7 +43,7 @@ pub fn stage(
         .with("packages", &packages.key)
         .with("time", context.epoch)
         .with("hostname", &spec.hostname)
-        .with("name", &spec.name)
+        .with("suite", &spec.suite)
         .with_file("agent", agent)?;
     for (index, overlay) in spec.overlays.iter().enumerate() {
         inputs = inputs.with(&format!("overlay {index}"), &overlay.name);
@@ -70,7 +70,6 @@ fn assemble(
         .run(&work.log)?;
     scrub::scrub(&tree)?;
     let variables = Variables {
-        name: spec.name.clone(),
         hostname: spec.hostname.clone(),
         suite: spec.suite.clone(),
     };

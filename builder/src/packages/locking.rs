@@ -65,16 +65,16 @@ pub fn resolve(cache: &Cache, spec: &Spec) -> Result<Lock, LockingError> {
 /// # Errors
 /// The file is broken or was made for another request; there is none and none can be made.
 pub fn lock_of(cache: &Cache, spec: &Spec, offline: bool) -> Result<(Lock, bool), LockingError> {
-    let path = spec.lock_file();
-    if let Some(lock) = Lock::read(&path)? {
-        lock.check(&path, &spec.suite, &spec.packages)?;
+    let path = &spec.lock_file;
+    if let Some(lock) = Lock::read(path)? {
+        lock.check(path, &spec.suite, &spec.packages)?;
         return Ok((lock, false));
     }
     if offline {
         return Err(LockingError::Offline(path.display().to_string()));
     }
     let lock = resolve(cache, spec)?;
-    lock.write(&path).map_err(LockError::from)?;
+    lock.write(path).map_err(LockError::from)?;
     Ok((lock, true))
 }
 

@@ -47,7 +47,7 @@ fn every_mistake_is_told_with_file_line_and_key() {
         ),
         (
             "[disk]\n",
-            "image-specs/x.toml:3: key `disk`: unknown field `disk`, expected one of `schema`, `extends`, `name`, `base`, `profiles`, `site`, `image`",
+            "image-specs/x.toml:3: key `disk`: unknown field `disk`, expected one of `schema`, `extends`, `name`, `lock`, `base`, `profiles`, `site`, `image`",
         ),
         (
             "[image]\nesp_mib = \"big\"\n",
@@ -177,7 +177,21 @@ fn a_short_spec_has_defaults_for_everything() {
         .collect();
     assert_eq!(overlays, ["common", "agent"]);
     assert_eq!(spec.packages, valid::REQUIRED_PACKAGES);
-    assert!(spec.lock_file().ends_with("image-specs/x.lock"));
+    assert!(spec.lock_file.ends_with("image-specs/x.lock"));
+}
+
+#[test]
+fn specs_that_extend_each_other_can_share_a_lock() {
+    let project = Project::new("schema = 1\nname = \"x\"\nextends = \"../base.toml\"\n");
+    project.write(
+        "base.toml",
+        "schema = 1\nname = \"base\"\nlock = \"shared.lock\"\n",
+    );
+    let spec = load(&project.spec()).unwrap();
+    assert_eq!(
+        spec.lock_file,
+        project.spec().parent().unwrap().join("../shared.lock")
+    );
 }
 
 #[test]

@@ -61,6 +61,8 @@ pub struct Spec {
     pub name: String,
     /// Debian suite.
     pub suite: String,
+    /// Lock file.
+    pub lock_file: PathBuf,
     /// Archive, where the spec names one.
     pub mirror: Option<String>,
     /// All packages to ask for, sorted.
@@ -89,13 +91,6 @@ pub struct Spec {
     pub initrd_overlay: PathBuf,
 }
 
-impl Spec {
-    /// The lock file that belongs to this spec.
-    pub fn lock_file(&self) -> PathBuf {
-        self.file.with_extension("lock")
-    }
-}
-
 pub(super) fn build(path: &Path, merged: Written) -> Result<Spec, SpecError> {
     let missing = |key| SpecError::of_file(path, key, "is missing");
     let project = project_of(path)?;
@@ -122,6 +117,7 @@ pub(super) fn build(path: &Path, merged: Written) -> Result<Spec, SpecError> {
             .base
             .suite
             .unwrap_or_else(|| crate::tools::SUITE.to_owned()),
+        lock_file: merged.lock.unwrap_or_else(|| path.with_extension("lock")),
         mirror: merged.base.mirror,
         packages: packages.into_iter().collect(),
         profiles: merged.profiles.include.unwrap_or_else(|| vec!["*".into()]),

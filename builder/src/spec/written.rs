@@ -14,6 +14,9 @@ pub struct Written {
     pub extends: Option<PathBuf>,
     /// Name of the image and of its files.
     pub name: Option<String>,
+    /// Lock file, relative to this file; without it the one beside the spec. Specs with the same packages that share
+    /// one share all stages of the root.
+    pub lock: Option<PathBuf>,
     /// Where the system comes from.
     pub base: Base,
     /// Which profiles the image carries.
@@ -83,6 +86,7 @@ impl Written {
             schema: nearer.schema.or(self.schema),
             extends: nearer.extends,
             name: nearer.name.or(self.name),
+            lock: nearer.lock.or(self.lock),
             base: Base {
                 suite: nearer.base.suite.or(self.base.suite),
                 mirror: nearer.base.mirror.or(self.base.mirror),
@@ -100,6 +104,9 @@ impl Written {
 
     /// Makes the paths of the file at `spec` independent of it.
     pub(super) fn resolve_paths(&mut self, spec: &Path) {
+        if let Some(lock) = &mut self.lock {
+            *lock = super::beside(spec, lock);
+        }
         for catalog in self.profiles.extra_catalogs.iter_mut().flatten() {
             *catalog = super::beside(spec, catalog);
         }

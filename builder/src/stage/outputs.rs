@@ -27,7 +27,7 @@ struct Known {
 }
 
 /// A file with its digest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artefact {
     /// Name in the output directory.
     pub path: String,

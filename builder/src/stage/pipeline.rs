@@ -4,6 +4,7 @@ use super::Inputs;
 use super::outputs::{Artefact, Outputs};
 use super::report::{Did, StageReport, Why};
 use crate::cache::Cache;
+use crate::digest;
 use crate::fsx::{self, FileError};
 use crate::interrupt::{self, Interrupted};
 use crate::packages::repository::RepositoryError;
@@ -13,7 +14,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// How many outputs of each stage stay in the cache.
-const KEPT: usize = 3;
+const KEPT: usize = 5;
+/// Names in the output of every stage: what its programs said, and the digests of its files.
+const LOG: &str = "log";
+const DIGESTS: &str = "digests.json";
 
 /// Why a stage could not make its output.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +87,44 @@ impl Made {
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
+
+    /// The file `name` of the output with the digest that was taken when it was made.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub fn file(&self, name: &str) -> Result<Artefact, StageError> {
+        let files: Vec<Artefact> = serde_json::from_slice(&fsx::read(&self.path(DIGESTS))?)
+            .map_err(|error| StageError::Wrong(format!("{}: {error}", self.path(DIGESTS).display())))?;
+        let missing = || StageError::Wrong(format!("stage `{}` has made no file {name}", self.stage));
+        files
+            .into_iter()
+            .find(|file| file.path == name)
+            .ok_or_else(missing)
+    }
+}
+
+/// Takes the digests of the files in an output, not of those in directories below.
+fn take_digests(directory: &Path) -> Result<(), FileError> {
+    let mut files = Vec::new();
+    for path in fsx::list(directory)? {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if path.is_file() && name != LOG {
+            let size = std::fs::metadata(&path)
+                .map_err(|source| FileError::new("look at", &path, source))?
+                .len();
+            files.push(Artefact {
+                sha256: digest::of_file(&path)?,
+                path: name,
+                size,
+            });
+        }
+    }
+    let text = serde_json::to_vec_pretty(&files).unwrap_or_default();
+    fsx::write(&directory.join(DIGESTS), &text)
 }
 
 /// The stages of one build of one spec.
@@ -123,7 +165,7 @@ impl<'a> Pipeline<'a> {
         let started = Instant::now();
         let key = inputs.key();
         let place = self.cache.path("stages").join(stage).join(key.as_str());
-        let found = place.is_dir();
+        let found = place.join(DIGESTS).is_file();
         let why = (!found).then(|| self.why(stage, inputs));
         if let Some(why) = &why {
             (self.tell)(&format!("{stage:<9} ...              {why}"));
@@ -176,12 +218,13 @@ impl<'a> Pipeline<'a> {
     ) -> Result<(), StageError> {
         interrupt::check()?;
         let scratch = self.cache.scratch(stage)?;
-        let log = scratch.path().join("log");
+        let log = scratch.path().join(LOG);
         make(&Work {
             directory: scratch.path(),
             log,
         })?;
         interrupt::check()?;
+        take_digests(scratch.path())?;
         Ok(scratch.keep_as(place)?)
     }
 
@@ -201,7 +244,7 @@ impl<'a> Pipeline<'a> {
             &beside.0,
             &Work {
                 directory: scratch.path(),
-                log: scratch.path().join("log"),
+                log: scratch.path().join(LOG),
             },
         )?;
         interrupt::check()?;
@@ -323,6 +366,7 @@ mod tests {
                 .stage("tree", &inputs, |work| write(work, value))
                 .unwrap();
             assert_eq!(fsx::read_text(&made.path("out")).unwrap(), value);
+            assert_eq!(made.file("out").unwrap().sha256, Digest::of(value.as_bytes()));
             pipeline.reports()[0].clone()
         };
         assert_eq!(build("a").why, Some(Why::FirstBuild));
