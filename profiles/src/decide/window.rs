@@ -12,8 +12,8 @@ use crate::measure::Sample;
 /// How near the data under way has to come to the window.
 const TOLERANCE: f64 = 0.15;
 
-/// Share of the path's rate above which the path is the limit.
-const PATH_IS_FULL: f64 = 0.9;
+/// Share of the path's rate above which the path is the limit. Headers take some 5 % of it.
+const PATH_IS_FULL: f64 = 0.85;
 
 /// One stream, in numbers.
 struct Stream {
