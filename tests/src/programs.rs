@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
+use crate::rung::say;
 use crate::{Trouble, project};
 
 /// The target that the static agent is built for.
@@ -40,7 +41,13 @@ impl Programs {
 }
 
 fn named_or_built(variable: &str, build: fn() -> Result<PathBuf, Trouble>) -> Result<PathBuf, Trouble> {
-    std::env::var_os(variable).map_or_else(build, |path| Ok(path.into()))
+    match std::env::var_os(variable) {
+        Some(path) => Ok(path.into()),
+        None => {
+            say(&format!("{variable} is not set: building the program under test"));
+            build()
+        }
+    }
 }
 
 /// Optimised: a debug build hashes gigabytes for minutes.

@@ -120,7 +120,7 @@ impl Drive<'_> {
         if !self.request.goals.need_shell() {
             return Ok(None);
         }
-        let shell = Shell::connect(session, limit)?;
+        let shell = Shell::connect(session, limit, self.prepared.saved)?;
         progress.shell = Some(session.elapsed());
         Ok(Some(shell))
     }

@@ -25,6 +25,9 @@ use super::serial::ConsoleText;
 /// How often a wait looks whether this process was told to end.
 const LOOK_UP: Duration = Duration::from_millis(200);
 
+/// How the prompt of every root shell ends.
+const PROMPT_END: &[u8] = b"# ";
+
 /// Why a guest was not driven to the end.
 #[derive(Debug)]
 pub enum Stop {
@@ -100,6 +103,8 @@ pub struct Session {
     greeted: bool,
     answers: HashMap<u64, Result<Value, String>>,
     shell_lines: qmp::Lines,
+    shell_tail: Vec<u8>,
+    shell_prompted: bool,
     pub(super) frames: VecDeque<Frame>,
 }
 
@@ -121,6 +126,8 @@ impl Session {
             greeted: false,
             answers: HashMap::new(),
             shell_lines: qmp::Lines::default(),
+            shell_tail: Vec::new(),
+            shell_prompted: false,
             frames: VecDeque::new(),
         }
     }
@@ -138,6 +145,11 @@ impl Session {
     /// How often the guest started again.
     pub fn resets(&self) -> u32 {
         self.resets
+    }
+
+    /// Whether a root shell has shown its prompt on ttyS1 since the guest was last reset.
+    pub(super) fn shell_prompted(&self) -> bool {
+        self.shell_prompted
     }
 
     /// The console's last lines.
@@ -196,6 +208,7 @@ impl Session {
         match event {
             Event::Console(bytes) => self.on_console(&bytes),
             Event::Shell(bytes) => {
+                self.look_for_prompt(&bytes);
                 let lines = self.shell_lines.feed(&bytes);
                 self.frames
                     .extend(lines.iter().filter_map(|line| frames::parse(line)));
@@ -208,6 +221,14 @@ impl Session {
             }
             Event::Gone => Err(self.on_gone()),
         }
+    }
+
+    /// Bytes come in any portions, so the prompt's end may be cut.
+    fn look_for_prompt(&mut self, bytes: &[u8]) {
+        self.shell_tail.extend_from_slice(bytes);
+        let kept = self.shell_tail.len().saturating_sub(PROMPT_END.len());
+        self.shell_tail.drain(..kept);
+        self.shell_prompted |= self.shell_tail == PROMPT_END;
     }
 
     fn on_console(&mut self, bytes: &[u8]) -> Result<(), Stop> {
@@ -254,6 +275,7 @@ impl Session {
         match name {
             "RESET" if data["guest"] == true => {
                 self.resets += 1;
+                self.shell_prompted = false;
                 note(&format!(
                     "the guest starts again ({})",
                     data["reason"].as_str().unwrap_or("no reason")

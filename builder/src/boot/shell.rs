@@ -1,8 +1,9 @@
 //! A root shell in the guest over its second serial port, without network, password or agent.
 //!
-//! systemd starts the shell (`systemd.debug_shell=ttyS1`). It echoes and edits lines, and a serial port loses what
-//! comes before the shell listens or faster than the guest reads. So we first turn it into a quiet `sh`, trying again
-//! until it answers; then nothing is sent before the answer to what was sent before, and every file is checked by its
+//! systemd starts the shell (`systemd.debug_shell=ttyS1`). Until it shows its prompt nothing may be sent: the firmware
+//! and the boot loader read that port as well, and an `f` or a `q` in our text takes the machine into the firmware's
+//! menus. The shell echoes and edits lines, and a serial port loses what comes faster than the guest reads. So we first
+//! turn it into a quiet `sh`, trying again until it answers; then nothing is sent before the answer to what was sent before, and every file is checked by its
 //! digest. What a user gives (a script, a path) travels in base64 and is never part of a command's text.
 
 use std::time::{Duration, Instant};
@@ -33,12 +34,16 @@ const CALL_AGAIN: Duration = Duration::from_secs(3);
 pub struct Shell(());
 
 impl Shell {
-    /// Calls the guest's shell until it answers and makes it ready for [`Shell::run`].
+    /// Waits for the prompt of the guest's shell (not in a `saved` guest, whose shell is quiet already), calls it until
+    /// it answers, and makes it ready for [`Shell::run`].
     ///
     /// # Errors
-    /// `TimedOut` when nobody answers before `deadline`.
-    pub fn connect(session: &mut Session, deadline: Option<Instant>) -> Result<Shell, Stop> {
+    /// `TimedOut` when there is no shell, or no answer, before `deadline`.
+    pub fn connect(session: &mut Session, deadline: Option<Instant>, saved: bool) -> Result<Shell, Stop> {
         const WHAT: &str = "a root shell on the guest's ttyS1";
+        if !saved {
+            session.wait(deadline, WHAT, |session| session.shell_prompted().then_some(()))?;
+        }
         let first = session.fresh_id();
         loop {
             write(session, &format!("\n{QUIET}\n{}\n", frames::done(first, "")))?;
@@ -60,14 +65,6 @@ impl Shell {
         session.frames.clear();
         shell.upload(session, "runner", frames::RUNNER.as_bytes())?;
         Ok(shell)
-    }
-
-    /// Takes up the conversation with a shell that was made ready before a snapshot.
-    ///
-    /// # Errors
-    /// When it does not answer.
-    pub fn resume(session: &mut Session) -> Result<Shell, Stop> {
-        Shell::connect(session, Some(Instant::now() + ANSWER))
     }
 
     /// Runs shell text of ours and waits for it; the answer is the output of `word`.

@@ -10,6 +10,7 @@ use nix::fcntl::{Flock, FlockArg};
 use tempfile::TempDir;
 
 use super::error::BootError;
+use super::note;
 
 const PREFIX: &str = "dtnforge-boot.";
 const LOCK: &str = "lock";
@@ -84,10 +85,11 @@ fn remove_abandoned(parent: &Path) {
             continue;
         };
         if let Ok(_lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            tracing::info!(
+            note(&format!(
                 "removing {}, left behind by a boot that was killed",
                 entry.path().display()
-            );
+            ));
+            // Not ours to remove when it fails: another boot may be at it as well.
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
