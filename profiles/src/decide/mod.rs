@@ -98,16 +98,6 @@ pub fn decide(samples: &[Sample], limits: &Limits) -> Decision {
     }
 }
 
-/// The decision where nothing can be measured and the site applies its plan all the same: nothing was found against
-/// it. Whether to ask for this at all is the caller's policy; [`decide`] on no samples is inconclusive.
-pub fn unmeasured() -> Decision {
-    Decision {
-        outcome: Outcome::Keep,
-        sentence: "kept unproved: nothing was measured".to_owned(),
-        metrics: Vec::new(),
-    }
-}
-
 impl Judged {
     fn outcome(&self) -> Outcome {
         self.finding
