@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod ci_list;
 pub mod image;
+pub mod node;
 pub mod probe;
 pub mod programs;
 pub mod rung;

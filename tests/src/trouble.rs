@@ -39,10 +39,7 @@ pub enum Trouble {
 
 impl Trouble {
     /// A closure that wraps an I/O error about `path`.
-    pub(crate) fn file(
-        action: &'static str,
-        path: impl Into<PathBuf>,
-    ) -> impl FnOnce(std::io::Error) -> Trouble {
+    pub fn file(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Trouble {
         let path = path.into();
         move |source| Trouble::File { action, path, source }
     }

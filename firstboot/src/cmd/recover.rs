@@ -1,8 +1,8 @@
 //! `dtn-firstboot recover`.
 
-use crate::door::Doors;
+use crate::flow::leftover::{self, Leftover};
 use crate::host::Host;
-use crate::{measure, store, trial};
+use crate::{boot, measure, store};
 use dtnforge_profiles::envelope::Exit;
 
 /// Takes back what a dead trial left behind. The state on disk stays as it is: the next run concludes from it that
@@ -13,17 +13,15 @@ use dtnforge_profiles::envelope::Exit;
 pub fn run(host: &Host) -> anyhow::Result<Exit> {
     let _lock = store::lock(host)?;
     measure::cleanup_leftovers(host)?;
-    let Some(report) = trial::recover(host, &Doors::new(host), &host.path(trial::JOURNAL_PATH))? else {
-        super::print("nothing to take back\n")?;
-        return Ok(Exit::Ok);
-    };
-    for problem in report.problems() {
-        super::print(&format!("not as before: {problem}\n"))?;
-    }
-    super::print(&format!("{} knobs taken back and read\n", report.undone.len()))?;
-    Ok(if report.verified() {
-        Exit::Ok
-    } else {
+    let left = leftover::end(host, &store::load(host).file.state, &boot::boot_id(host));
+    super::print(&format!(
+        "{}\n",
+        left.sentence()
+            .unwrap_or_else(|| "nothing to take back".to_owned())
+    ))?;
+    Ok(if matches!(left, Leftover::NotAsBefore(_)) {
         Exit::RollbackUnverified
+    } else {
+        Exit::Ok
     })
 }

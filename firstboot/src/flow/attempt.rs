@@ -177,7 +177,9 @@ fn prove(
             (Arm::Ours, false) => {
                 applied = true;
                 place(transaction, plan)?;
-                done(&transaction.apply(plan))
+                done(&transaction.apply(plan))?;
+                context.console(&format!("trial of {name} is live, {} knobs", plan.steps.len()));
+                Ok(())
             }
             (Arm::Ours, true) => done(&transaction.apply_groups(plan, exercised)),
             (_, false) => Ok(()),

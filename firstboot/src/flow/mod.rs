@@ -3,6 +3,7 @@
 
 mod attempt;
 mod context;
+pub mod leftover;
 pub mod look;
 mod run;
 pub mod start;

@@ -2,6 +2,7 @@
 
 use super::attempt;
 use super::context::Context;
+use super::leftover::{self, Leftover};
 use super::look::{self, CARRIER_LIMIT, Look};
 use super::start::{self, Fit, Start};
 use crate::boot::{self, Mode};
@@ -13,7 +14,6 @@ use crate::measure;
 use crate::notify;
 use crate::status;
 use crate::store;
-use crate::trial::{self, JOURNAL_PATH};
 use dtnforge_profiles::envelope::Exit;
 use dtnforge_profiles::state::{Commit, MAX_ATTEMPTS, Rejection, State};
 use log::Level;
@@ -59,8 +59,8 @@ fn steps(context: &mut Context) -> anyhow::Result<End> {
             &format!("an earlier measurement left something: {error}"),
         );
     }
-    take_back_what_a_dead_process_left(context);
     let before = context.file.state.clone();
+    end_leftovers(context);
     let start = start::begin(&mut context.file, boot::words(&context.host));
     if context.file.state != before {
         let reason = status::reason(&context.file, None);
@@ -88,26 +88,14 @@ fn steps(context: &mut Context) -> anyhow::Result<End> {
     }
 }
 
-/// A journal under `/run` belongs to a process of this boot that died: what it wrote is taken back.
-fn take_back_what_a_dead_process_left(context: &mut Context) {
-    let host = context.host.clone();
-    let problems = match trial::recover(&host, &Doors::new(&host), &host.path(JOURNAL_PATH)) {
-        Ok(None) => return,
-        Ok(Some(report)) if report.verified() => {
-            let count = report.undone.len();
-            let sentence = format!("a trial that died was taken back, {count} knobs read back as before");
-            context.tell(Level::Warn, events::ROLLED_BACK, "", &sentence);
-            return;
-        }
-        Ok(Some(report)) => report.problems(),
-        Err(error) => vec![error.to_string()],
-    };
-    let sentence = format!(
-        "a trial that died could not be taken back: {}",
-        problems.join(", ")
-    );
-    context.tell(Level::Error, events::ROLLED_BACK, "", &sentence);
-    context.file.state = State::RollbackUnverified { what: problems };
+/// Ends what a process of this boot left when it died; what cannot be taken back is a state of its own.
+fn end_leftovers(context: &mut Context) {
+    let left = leftover::end(&context.host, &context.file.state, &context.boot_id);
+    let Some(sentence) = left.sentence() else { return };
+    context.tell(Level::Warn, events::ROLLED_BACK, "", &sentence);
+    if let Leftover::NotAsBefore(what) = left {
+        context.file.state = State::RollbackUnverified { what };
+    }
 }
 
 /// Stores the present state; where that fails (read-only, full) the run goes on and says so.

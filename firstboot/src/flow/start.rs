@@ -100,15 +100,17 @@ mod tests {
     };
 
     fn trial() -> StateFile {
-        let mut file = StateFile::default();
-        file.state = State::Trial {
+        let state = State::Trial {
             boot_id: "b1".into(),
             layer: Digest::of(b"layer"),
             profile: "dtn-100g-nvme".into(),
             plan: Digest::of(b"plan"),
             previous: None,
         };
-        file
+        StateFile {
+            state,
+            ..StateFile::default()
+        }
     }
 
     #[test]
@@ -158,9 +160,12 @@ mod tests {
 
     #[test]
     fn an_unverified_rollback_stays_stock_and_names_the_knobs() {
-        let mut file = StateFile::default();
-        file.state = State::RollbackUnverified {
+        let state = State::RollbackUnverified {
             what: vec!["sysctl:net.ipv4.tcp_rmem is 1 not 2".into()],
+        };
+        let mut file = StateFile {
+            state,
+            ..StateFile::default()
         };
         let Start::Stay(why) = begin(&mut file, TUNED) else {
             panic!("expected to stay")

@@ -1,0 +1,59 @@
+//! What a process of this boot left behind when it died: a journal and files under `/run`.
+//!
+//! If it died after its commit was stored, the values are those of the commit and only the leftovers go. Else what it
+//! wrote is taken back.
+
+use crate::door::Doors;
+use crate::host::Host;
+use crate::trial::{self, JOURNAL_PATH};
+use dtnforge_profiles::state::State;
+
+/// What was found and done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Leftover {
+    /// Nothing was there.
+    None,
+    /// The commit had been stored; its values stay.
+    Settled,
+    /// A trial was taken back; so many knobs were read and are as before.
+    TakenBack(usize),
+    /// It could not be shown that the host is as before.
+    NotAsBefore(Vec<String>),
+}
+
+/// Ends what a dead process left, if it left anything. `state` is the one on disk.
+pub fn end(host: &Host, state: &State, boot_id: &str) -> Leftover {
+    let journal = host.path(JOURNAL_PATH);
+    if matches!(state, State::Committed(commit) if commit.boot_id == boot_id) {
+        return match trial::settle(host, &journal) {
+            Ok(true) => Leftover::Settled,
+            Ok(false) => Leftover::None,
+            Err(error) => Leftover::NotAsBefore(vec![error.to_string()]),
+        };
+    }
+    match trial::recover(host, &Doors::new(host), &journal) {
+        Ok(None) => Leftover::None,
+        Ok(Some(report)) if report.verified() => Leftover::TakenBack(report.undone.len()),
+        Ok(Some(report)) => Leftover::NotAsBefore(report.problems()),
+        Err(error) => Leftover::NotAsBefore(vec![error.to_string()]),
+    }
+}
+
+impl Leftover {
+    /// One sentence; `None` when there was nothing.
+    pub fn sentence(&self) -> Option<String> {
+        match self {
+            Leftover::None => None,
+            Leftover::Settled => {
+                Some("a process died after its commit was stored: the commit stays".to_owned())
+            }
+            Leftover::TakenBack(count) => Some(format!(
+                "a trial that died was taken back, {count} knobs read back as before"
+            )),
+            Leftover::NotAsBefore(what) => Some(format!(
+                "a trial that died could not be taken back: {}",
+                what.join(", ")
+            )),
+        }
+    }
+}
