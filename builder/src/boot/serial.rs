@@ -43,7 +43,12 @@ impl ConsoleText {
         let whole = whole_letters(&self.partial);
         let text: Vec<u8> = self.partial.drain(..whole).collect();
         for letter in String::from_utf8_lossy(&text).chars() {
+            let was = self.escape;
             if self.in_escape(letter) {
+                // A menu paints by moving the cursor and never ends a line: each move ends one here.
+                if was == Escape::Control && matches!(letter, 'H' | 'f') && !self.open.is_empty() {
+                    self.close(&mut seen);
+                }
                 continue;
             }
             match letter {
@@ -168,6 +173,11 @@ mod tests {
             tail.starts_with("line 75\n") && tail.ends_with("line 99\nopen"),
             "{tail}"
         );
+    }
+
+    #[test]
+    fn a_cursor_that_is_moved_ends_a_line() {
+        assert_eq!(lines(&[b"\x1b[1;2HDevice\x1b[2;2HBoot"]), ["Device", "Boot"]);
     }
 
     #[test]
