@@ -126,6 +126,19 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     rename(&beside, path)
 }
 
+/// Writes a value as JSON, as [`write_atomically`] does.
+///
+/// # Errors
+/// As the system says; a value without a JSON form.
+pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
+    let text = at(
+        "write",
+        path,
+        serde_json::to_vec_pretty(value).map_err(io::Error::other),
+    )?;
+    write_atomically(path, &text)
+}
+
 /// The name under which a file is made before it gets its own: hidden, in the same directory.
 pub fn partial(path: &Path) -> PathBuf {
     let name = path

@@ -12,14 +12,11 @@ use crate::spec::{Output, Spec};
 use crate::stage::Pipeline;
 use crate::stage::outputs::{Artefact, Outputs};
 use crate::stage::report::StageReport;
+use crate::stage::space::Space;
 use crate::tools::ToolsTree;
 use anyhow::bail;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
-
-/// What a build may take on the way, in bytes: trees, file systems and disks, measured with room to spare.
-const CACHE_NEED: u64 = 4 << 30;
-const OUT_NEED: u64 = 3 << 30;
+use std::path::PathBuf;
 
 /// How to build.
 #[derive(Debug, Clone)]
@@ -60,14 +57,17 @@ pub fn build(
         bail!("building needs root, to give files of the image their owners\nhint: run it with sudo");
     }
     let _lock = cache.lock()?;
-    check_space(cache, options)?;
     let lock = locked_packages(cache, spec, options, tell)?;
     let tools = tools(cache, &lock, tell)?;
     let context = Context {
         tools,
         epoch: lock.time,
     };
-    let mut pipeline = Pipeline::new(cache, &fsx::canonicalize(&spec.file)?, tell);
+    let space = Space {
+        cache: cache.root().to_owned(),
+        out: options.out.clone(),
+    };
+    let mut pipeline = Pipeline::new(cache, &fsx::canonicalize(&spec.file)?, tell).with_space(space);
 
     let packages = packages::stage(&mut pipeline, cache, &context, &lock)?;
     let initrd = initrd::stage(&mut pipeline, &context, &packages)?;
@@ -150,27 +150,6 @@ fn tools(cache: &Cache, lock: &Lock, tell: &dyn Fn(&str)) -> anyhow::Result<Tool
         tell("unpacking the tools tree");
     }
     Ok(ToolsTree::of_packages(cache, &lock.tools)?)
-}
-
-/// Refuses to start what the disk cannot hold.
-fn check_space(cache: &Cache, options: &BuildOptions) -> anyhow::Result<()> {
-    let existing = options
-        .out
-        .ancestors()
-        .find(|path| path.is_dir())
-        .unwrap_or(Path::new("."));
-    for (place, need) in [(cache.root(), CACHE_NEED), (existing, OUT_NEED)] {
-        let free = fsx::free_bytes(place)?;
-        if free < need {
-            bail!(
-                "{}: {} MiB free, a build may take {} MiB\nhint: free some space, or name another place with --cache and --out",
-                place.display(),
-                free >> 20,
-                need >> 20
-            );
-        }
-    }
-    Ok(())
 }
 
 fn verify(outputs: &Outputs, artefacts: &[Artefact]) -> anyhow::Result<()> {

@@ -76,23 +76,15 @@ pub fn qcow2_stage(
     let name = format!("{}.qcow2", spec.name);
     let made = pipeline.artefact("qcow2", &inputs, outputs, &name, |target, work| {
         // Not compressed: nearly all of the disk is a compressed file system already.
-        let image = context
+        let (directory, inside) = seen_inside(target)?;
+        context
             .tools
             .inside("qemu-img")
             .bind(&raw, "raw")
-            .bind(work.directory, "out");
-        image
-            .args([
-                "convert",
-                "-f",
-                "raw",
-                "-O",
-                "qcow2",
-                "/mnt/raw",
-                "/mnt/out/qcow2",
-            ])
+            .bind(directory, "dest")
+            .args(["convert", "-f", "raw", "-O", "qcow2", "/mnt/raw", &inside])
             .run(&work.log)?;
-        Ok(move_file(&work.path("qcow2"), target)?)
+        Ok(())
     });
     Ok(made?.0)
 }
@@ -207,10 +199,12 @@ fn partition(
 ) -> Result<(), StageError> {
     let scratch = work.path("tmp");
     fsx::create_dir_all(&scratch)?;
+    let (directory, inside) = seen_inside(target)?;
     context
         .tools
         .inside("systemd-repart")
         .bind(work.directory, "out")
+        .bind(directory, "dest")
         .bind(&erofs.path("root.erofs"), "root.erofs")
         .bind(&parts.verity.path("root.verity"), "root.verity")
         .bind(&parts.layers.path("layers.erofs"), "layers.erofs")
@@ -227,20 +221,22 @@ fn partition(
         .args([
             &format!("--seed={seed}"),
             "--definitions=/mnt/out/repart.d",
-            "/mnt/out/disk",
+            &inside,
         ])
         .env("SOURCE_DATE_EPOCH", context.epoch.to_string())
         .run(&work.log)?;
-    Ok(move_file(&work.path("disk"), target)?)
+    Ok(())
 }
 
-/// Moves a sparse file, also to another file system.
-fn move_file(from: &Path, to: &Path) -> Result<(), fsx::FileError> {
-    if std::fs::rename(from, to).is_ok() {
-        return Ok(());
+/// The file `target` as a tool sees it that has its directory bound as `/mnt/dest`.
+fn seen_inside(target: &Path) -> Result<(&Path, String), StageError> {
+    match (target.parent(), target.file_name()) {
+        (Some(directory), Some(name)) => Ok((directory, format!("/mnt/dest/{}", name.to_string_lossy()))),
+        _ => Err(StageError::Wrong(format!(
+            "{} has no directory",
+            target.display()
+        ))),
     }
-    std::fs::copy(from, to).map_err(|source| fsx::FileError::new("copy", from, source))?;
-    fsx::remove_tree(from)
 }
 
 #[cfg(test)]

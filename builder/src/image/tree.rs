@@ -11,7 +11,7 @@ use crate::stage::{Inputs, Made, Pipeline, StageError, Work, pipeline::Failed};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-const CODE: u32 = 4;
+const CODE: u32 = 5;
 /// Places that a node mounts something on.
 const MOUNT_POINTS: [&str; 2] = ["state", "usr/lib/dtnforge/layers"];
 /// Files with a fixed content: the machine's name is given on first boot, and a preset file ends in `disable *`,
@@ -96,6 +96,7 @@ fn assemble(
     Inside::new(&tree, "systemctl")
         .args(["preset-all", "--preset-mode=full"])
         .run(&work.log)?;
+    scrub::check_no_keys(&tree)?;
     bound_times(&tree, context.epoch)?;
     Ok(())
 }

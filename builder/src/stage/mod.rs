@@ -5,6 +5,7 @@ pub mod inputs;
 pub mod outputs;
 pub mod pipeline;
 pub mod report;
+pub mod space;
 
 pub use inputs::Inputs;
 pub use pipeline::{Made, Pipeline, StageError, Work};

@@ -92,8 +92,7 @@ impl Outputs {
         };
         let artefact = artefact(name, &known);
         self.known.insert(name.to_owned(), known);
-        let text = serde_json::to_vec_pretty(&self.known).unwrap_or_default();
-        fsx::write_atomically(&self.record, &text)?;
+        fsx::write_json(&self.record, &self.known)?;
         Ok(artefact)
     }
 

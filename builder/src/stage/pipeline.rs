@@ -3,6 +3,7 @@
 use super::Inputs;
 use super::outputs::{Artefact, Outputs};
 use super::report::{Did, StageReport, Why};
+use super::space::{Space, SpaceError};
 use crate::cache::Cache;
 use crate::digest;
 use crate::fsx::{self, FileError};
@@ -31,6 +32,9 @@ pub enum StageError {
     /// The local archive.
     #[error(transparent)]
     Repository(#[from] RepositoryError),
+    /// Too little free space.
+    #[error(transparent)]
+    Space(#[from] SpaceError),
     /// The user asked us to stop.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
@@ -123,8 +127,7 @@ fn take_digests(directory: &Path) -> Result<(), FileError> {
             });
         }
     }
-    let text = serde_json::to_vec_pretty(&files).unwrap_or_default();
-    fsx::write(&directory.join(DIGESTS), &text)
+    fsx::write_json(&directory.join(DIGESTS), &files)
 }
 
 /// The stages of one build of one spec.
@@ -133,6 +136,7 @@ pub struct Pipeline<'a> {
     memory: PathBuf,
     tell: Box<dyn Fn(&str) + 'a>,
     reports: Vec<StageReport>,
+    space: Option<Space>,
 }
 
 impl<'a> Pipeline<'a> {
@@ -144,7 +148,22 @@ impl<'a> Pipeline<'a> {
             memory: cache.path("specs").join(name.short()),
             tell: Box::new(tell),
             reports: Vec::new(),
+            space: None,
         }
+    }
+
+    /// Looks at the free space before the first stage that runs.
+    #[must_use]
+    pub fn with_space(mut self, space: Space) -> Self {
+        self.space = Some(space);
+        self
+    }
+
+    /// Says why a stage runs, and looks at the free space before the first one.
+    fn begin(&mut self, stage: &'static str, why: &Why) -> Result<(), Failed> {
+        (self.tell)(&format!("{stage:<9} ...              {why}"));
+        let checked = self.space.take().map_or(Ok(()), |space| space.check(stage));
+        checked.map_err(|error| self.failed(stage, error.into()))
     }
 
     /// What was done so far.
@@ -168,7 +187,7 @@ impl<'a> Pipeline<'a> {
         let found = place.join(DIGESTS).is_file();
         let why = (!found).then(|| self.why(stage, inputs));
         if let Some(why) = &why {
-            (self.tell)(&format!("{stage:<9} ...              {why}"));
+            self.begin(stage, why)?;
             self.make(stage, &place, make)
                 .map_err(|source| self.failed(stage, source))?;
         }
@@ -200,7 +219,7 @@ impl<'a> Pipeline<'a> {
             Some(artefact) => (artefact, None),
             None => {
                 let why = self.why(stage, inputs);
-                (self.tell)(&format!("{stage:<9} ...              {why}"));
+                self.begin(stage, &why)?;
                 let made = self.make_artefact(stage, &key, outputs, name, make);
                 (made.map_err(|source| self.failed(stage, source))?, Some(why))
             }
