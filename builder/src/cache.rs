@@ -58,17 +58,21 @@ impl Cache {
         self.root.join(part)
     }
 
-    /// Takes the cache for this process and removes what a killed run left half-made.
+    /// Takes the cache for this process and removes what a killed run left half-made. Says so through `tell` when it
+    /// has to wait for another one.
     ///
     /// # Errors
     /// The lock file cannot be opened, or the left-overs cannot be removed.
-    pub fn lock(&self) -> Result<CacheLock, FileError> {
+    pub fn lock(&self, tell: &dyn Fn(&str)) -> Result<CacheLock, FileError> {
         let path = self.path("lock");
         let file = fsx::create(&path)?;
         let locked = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(locked) => locked,
             Err((file, _busy)) => {
-                tracing::info!("another build holds {}; waiting for it", self.root.display());
+                tell(&format!(
+                    "another build holds {}; waiting for it",
+                    self.root.display()
+                ));
                 Flock::lock(file, FlockArg::LockExclusive)
                     .map_err(|(_, errno)| FileError::new("lock", &path, errno.into()))?
             }
@@ -167,7 +171,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let cache = Cache::open(Some(home.path())).unwrap();
         std::fs::create_dir_all(cache.path("tmp/root.99999/deep")).unwrap();
-        let _lock = cache.lock().unwrap();
+        let _lock = cache.lock(&|_| {}).unwrap();
         assert!(fsx::list(&cache.path("tmp")).unwrap().is_empty());
     }
 }

@@ -82,7 +82,7 @@ impl ToolsTree {
         if let Some(tree) = Self::newest(cache)? {
             return Ok(tree);
         }
-        let _lock = cache.lock()?;
+        let _lock = cache.lock(&|line| eprintln!("{line}"))?;
         let archives = host::archives(Path::new("/"), cache, None, SUITE)?;
         let apt = Apt::open(cache, &archives)?;
         apt.update()?;

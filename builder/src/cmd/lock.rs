@@ -43,7 +43,7 @@ pub fn run(args: &LockArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let cache = Cache::open(args.cache.as_deref())?;
-    let _held = cache.lock()?;
+    let _held = cache.lock(&|line| eprintln!("{line}"))?;
     let mut new = locking::resolve(&cache, &spec)?;
     let changes = old.as_ref().map(|old| changes(old, &new));
     match (&old, &changes) {

@@ -56,7 +56,7 @@ pub fn build(
     if !nix::unistd::geteuid().is_root() {
         bail!("building needs root, to give files of the image their owners\nhint: run it with sudo");
     }
-    let _lock = cache.lock()?;
+    let _lock = cache.lock(tell)?;
     let lock = locked_packages(cache, spec, options, tell)?;
     let tools = tools(cache, &lock, tell)?;
     let context = Context {

@@ -11,7 +11,7 @@ use dtnforge_profiles::digest::Digest;
 use std::fmt::Write as _;
 use std::path::Path;
 
-const CODE: u32 = 1;
+const CODE: u32 = 2;
 const MIB: u64 = 1 << 20;
 /// An update holds an old, a new and a fallback UKI at a time.
 const UKIS_ON_ESP: u64 = 3;
@@ -50,6 +50,7 @@ pub fn stage(
     let name = format!("{}.raw", spec.name);
     let made = pipeline.artefact("disk", &inputs, outputs, &name, |target, work| {
         lay_out_esp(work, context, uki)?;
+        make_state(work, context, spec)?;
         for (file, text) in definitions(spec, parts)? {
             fsx::write(&work.path("repart.d").join(file), text.as_bytes())?;
         }
@@ -133,6 +134,39 @@ fn lay_out_esp(work: &Work<'_>, context: &Context, uki: &Made) -> Result<(), Sta
     Ok(tree::set_times(&esp, context.epoch)?)
 }
 
+/// The empty state file system. Made here and not by systemd-repart, which leaves the seed of directory hashes to
+/// chance. Its identity is the same in all copies of an image; the node's own identity is what it writes into it.
+fn make_state(work: &Work<'_>, context: &Context, spec: &Spec) -> Result<(), StageError> {
+    let key = Digest::of(spec.name.as_bytes());
+    let seed = uuid::of("state hash seed", &key);
+    context
+        .tools
+        .inside("mkfs.ext4")
+        .bind(work.directory, "out")
+        .args([
+            "-q",
+            "-F",
+            "-b",
+            "4096",
+            "-I",
+            "256",
+            "-m",
+            "0",
+            "-L",
+            "dtn-state",
+            "-U",
+            &uuid::of("state", &key),
+        ])
+        .args([
+            "-E",
+            &format!("hash_seed={seed},nodiscard,lazy_itable_init=0,lazy_journal_init=0"),
+        ])
+        .args(["/mnt/out/state.ext4", &format!("{}M", spec.state_mib)])
+        .env("SOURCE_DATE_EPOCH", context.epoch.to_string())
+        .run(&work.log)?;
+    Ok(())
+}
+
 /// The partitions, as files for systemd-repart. The state partition is the last one, so that it can grow.
 fn definitions(spec: &Spec, parts: Parts<'_>) -> Result<Vec<(&'static str, String)>, StageError> {
     let ids = |made: &Made, file: &str| -> Result<(String, String), StageError> {
@@ -142,7 +176,6 @@ fn definitions(spec: &Spec, parts: Parts<'_>) -> Result<Vec<(&'static str, Strin
     let (root, root_hashes) = ids(parts.verity, "root.hash")?;
     let (layers, layers_hashes) = ids(parts.layers, "layers.hash")?;
     let esp = format!("Format=vfat\nCopyFiles=/mnt/out/esp:/\n{}", sizes(spec.esp_mib));
-    let state = format!("Format=ext4\n{}", sizes(spec.state_mib));
     let verity = |kind, label, uuid: String, file| {
         definition(kind, label, &format!("UUID={uuid}\nCopyBlocks=/mnt/{file}\n"))
     };
@@ -174,7 +207,10 @@ fn definitions(spec: &Spec, parts: Parts<'_>) -> Result<Vec<(&'static str, Strin
                 "layers.verity",
             ),
         ),
-        ("40-state.conf", definition(uuid::STATE_TYPE, "dtn-state", &state)),
+        (
+            "40-state.conf",
+            definition(uuid::STATE_TYPE, "dtn-state", "CopyBlocks=/mnt/out/state.ext4\n"),
+        ),
     ])
 }
 
