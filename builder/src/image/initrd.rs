@@ -3,7 +3,7 @@
 use super::Context;
 use crate::fsx;
 use crate::inside::Inside;
-use crate::stage::{Inputs, Made, Pipeline, StageError, Work, pipeline::Failed};
+use crate::stage::{Failed, Inputs, Made, Pipeline, StageError, Work};
 use std::path::Path;
 
 const CODE: u32 = 1;

@@ -4,7 +4,7 @@
 use super::{Context, root, tree, uuid};
 use crate::fsx;
 use crate::spec::Spec;
-use crate::stage::{Inputs, Made, Pipeline, StageError, Work, pipeline::Failed};
+use crate::stage::{Failed, Inputs, Made, Pipeline, StageError, Work};
 use dtnforge_profiles::digest::Digest;
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@ use crate::packages::lock::{Lock, Package};
 use crate::packages::pool::Pool;
 use crate::packages::{repository, stanza};
 use crate::run::Program;
-use crate::stage::{Inputs, Made, Pipeline, StageError, Work, pipeline::Failed};
+use crate::stage::{Failed, Inputs, Made, Pipeline, StageError, Work};
 use std::collections::BTreeSet;
 use std::path::Path;
 

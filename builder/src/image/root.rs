@@ -2,7 +2,7 @@
 
 use super::{Context, uuid};
 use crate::fsx;
-use crate::stage::{Inputs, Made, Pipeline, StageError, Work, pipeline::Failed};
+use crate::stage::{Failed, Inputs, Made, Pipeline, StageError, Work};
 use crate::tools::ToolsTree;
 use dtnforge_profiles::digest::Digest;
 use std::path::Path;

@@ -7,7 +7,7 @@ use crate::fsx::{self, FileError};
 use crate::inside::Inside;
 use crate::run::Program;
 use crate::spec::Spec;
-use crate::stage::{Inputs, Made, Pipeline, StageError, Work, pipeline::Failed};
+use crate::stage::{Failed, Inputs, Made, Pipeline, StageError, Work};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 

@@ -1,134 +1,19 @@
 //! Runs stages: looks a key up, else makes the output beside and renames it, and says so.
 
-use super::Inputs;
+use super::made::{DIGESTS, LOG, take_digests};
 use super::outputs::{Artefact, Outputs};
 use super::report::{Did, StageReport, Why};
-use super::space::{Space, SpaceError};
+use super::space::Space;
+use super::{Failed, Inputs, Made, StageError, Work};
 use crate::cache::Cache;
-use crate::digest;
 use crate::fsx::{self, FileError};
-use crate::interrupt::{self, Interrupted};
-use crate::packages::repository::RepositoryError;
-use crate::run::RunError;
+use crate::interrupt;
 use dtnforge_profiles::digest::Digest;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// How many outputs of each stage stay in the cache.
 const KEPT: usize = 5;
-/// Names in the output of every stage: what its programs said, and the digests of its files.
-const LOG: &str = "log";
-const DIGESTS: &str = "digests.json";
-
-/// Why a stage could not make its output.
-#[derive(Debug, thiserror::Error)]
-pub enum StageError {
-    /// A program failed.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// A file could not be used.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// The local archive.
-    #[error(transparent)]
-    Repository(#[from] RepositoryError),
-    /// Too little free space.
-    #[error(transparent)]
-    Space(#[from] SpaceError),
-    /// The user asked us to stop.
-    #[error(transparent)]
-    Interrupted(#[from] Interrupted),
-    /// What was made is not what was asked for.
-    #[error("{0}")]
-    Wrong(String),
-}
-
-/// A stage failed.
-#[derive(Debug, thiserror::Error)]
-#[error("stage `{stage}` failed; finished and cached: {}", cached(finished))]
-pub struct Failed {
-    stage: &'static str,
-    finished: Vec<&'static str>,
-    source: StageError,
-}
-
-fn cached(finished: &[&str]) -> String {
-    if finished.is_empty() {
-        "nothing yet".into()
-    } else {
-        finished.join(", ")
-    }
-}
-
-/// Where a stage works.
-#[derive(Debug)]
-pub struct Work<'a> {
-    /// The directory that becomes its output.
-    pub directory: &'a Path,
-    /// The log of its programs; stays with the output.
-    pub log: PathBuf,
-}
-
-impl Work<'_> {
-    /// A path in the output.
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.directory.join(name)
-    }
-}
-
-/// The output of a stage.
-#[derive(Debug, Clone)]
-pub struct Made {
-    /// Which stage.
-    pub stage: &'static str,
-    /// Digest of its inputs.
-    pub key: Digest,
-    directory: PathBuf,
-}
-
-impl Made {
-    /// A path in the output.
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.directory.join(name)
-    }
-
-    /// The file `name` of the output with the digest that was taken when it was made.
-    ///
-    /// # Errors
-    /// There is no such file.
-    pub fn file(&self, name: &str) -> Result<Artefact, StageError> {
-        let files: Vec<Artefact> = serde_json::from_slice(&fsx::read(&self.path(DIGESTS))?)
-            .map_err(|error| StageError::Wrong(format!("{}: {error}", self.path(DIGESTS).display())))?;
-        let missing = || StageError::Wrong(format!("stage `{}` has made no file {name}", self.stage));
-        files
-            .into_iter()
-            .find(|file| file.path == name)
-            .ok_or_else(missing)
-    }
-}
-
-/// Takes the digests of the files in an output, not of those in directories below.
-fn take_digests(directory: &Path) -> Result<(), FileError> {
-    let mut files = Vec::new();
-    for path in fsx::list(directory)? {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        if path.is_file() && name != LOG {
-            let size = std::fs::metadata(&path)
-                .map_err(|source| FileError::new("look at", &path, source))?
-                .len();
-            files.push(Artefact {
-                sha256: digest::of_file(&path)?,
-                path: name,
-                size,
-            });
-        }
-    }
-    fsx::write_json(&directory.join(DIGESTS), &files)
-}
 
 /// The stages of one build of one spec.
 pub struct Pipeline<'a> {
