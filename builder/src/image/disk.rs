@@ -1,8 +1,8 @@
 //! Stages `disk` and `qcow2`: the GPT disk by systemd-repart, and its form for virtual machines. They write into the
 //! output directory, beside the final name, and rename.
 
-use super::uki::{ENTRIES, Parts};
-use super::{Context, root, tree, uuid};
+use super::uki::Parts;
+use super::{Context, esp, root, uuid};
 use crate::fsx;
 use crate::spec::Spec;
 use crate::stage::outputs::{Artefact, Outputs};
@@ -11,17 +11,7 @@ use dtnforge_profiles::digest::Digest;
 use std::fmt::Write as _;
 use std::path::Path;
 
-const CODE: u32 = 2;
-const MIB: u64 = 1 << 20;
-/// An update holds an old, a new and a fallback UKI at a time.
-const UKIS_ON_ESP: u64 = 3;
-/// Boot loader, its files, the file system itself.
-const ESP_MARGIN: u64 = 16 * MIB;
-const BOOT_LOADER: &str = "/usr/lib/systemd/boot/efi/systemd-bootx64.efi";
-/// No `default`: it would defeat boot counting. No waiting: nobody sits before a node.
-const LOADER_CONF: &str = "timeout 0\n";
-/// A firmware that finds no bootable file falls into its shell; this makes it try again, so that it is counted.
-const STARTUP: &str = "reset\r\n";
+const CODE: u32 = 3;
 
 /// Runs the stage `disk`. Its output is `NAME.raw` in the output directory.
 ///
@@ -45,16 +35,17 @@ pub fn stage(
         .with("uki", &uki.key)
         .with("esp_mib", spec.esp_mib)
         .with("state_mib", spec.state_mib);
-    check_esp(spec, uki)?;
+    esp::check_size(spec, uki)?;
     let seed = uuid::of("disk", &inputs.key());
     let name = format!("{}.raw", spec.name);
     let made = pipeline.artefact("disk", &inputs, outputs, &name, |target, work| {
-        lay_out_esp(work, context, uki)?;
+        esp::lay_out(work, context, uki)?;
         make_state(work, context, spec)?;
         for (file, text) in definitions(spec, parts)? {
             fsx::write(&work.path("repart.d").join(file), text.as_bytes())?;
         }
-        partition(work, context, parts, erofs, &seed, target)
+        partition(work, context, parts, erofs, &seed, target)?;
+        esp::read_back(work, context, uki, target)
     });
     Ok(made?)
 }
@@ -88,50 +79,6 @@ pub fn qcow2_stage(
         Ok(())
     });
     Ok(made?.0)
-}
-
-/// Refuses UKIs that do not fit three times: an update needs old, new and fallback side by side.
-fn check_esp(spec: &Spec, uki: &Made) -> Result<(), StageError> {
-    let mut largest = 0;
-    for (file, ..) in ENTRIES {
-        let path = uki.path(file);
-        let data =
-            std::fs::metadata(&path).map_err(|source| fsx::FileError::new("look at", &path, source))?;
-        largest = largest.max(data.len());
-    }
-    esp_budget(spec.esp_mib, largest).map_err(StageError::Wrong)
-}
-
-fn esp_budget(esp_mib: u32, uki: u64) -> Result<(), String> {
-    let needed = UKIS_ON_ESP * uki + ESP_MARGIN;
-    if u64::from(esp_mib) * MIB >= needed {
-        return Ok(());
-    }
-    Err(format!(
-        "key `image.esp_mib`: {esp_mib} MiB are too small, {UKIS_ON_ESP} UKIs of {} MiB and a margin need {} MiB\n\
-         hint: set image.esp_mib = {} or more in the spec",
-        uki.div_ceil(MIB),
-        needed.div_ceil(MIB),
-        needed.div_ceil(MIB),
-    ))
-}
-
-fn lay_out_esp(work: &Work<'_>, context: &Context, uki: &Made) -> Result<(), StageError> {
-    let esp = work.path("esp");
-    let loader = context.tools.root().join(BOOT_LOADER.trim_start_matches('/'));
-    let copies = [
-        (uki.path("dtnforge.efi"), "EFI/Linux/dtnforge+3.efi"),
-        (uki.path("stock.efi"), "EFI/Linux/stock.efi"),
-        (loader.clone(), "EFI/BOOT/BOOTX64.EFI"),
-        (loader, "EFI/systemd/systemd-bootx64.efi"),
-    ];
-    for (from, to) in copies {
-        // A copy and not a link: it gets a time of its own.
-        fsx::write(&esp.join(to), &fsx::read(&from)?)?;
-    }
-    fsx::write(&esp.join("loader/loader.conf"), LOADER_CONF.as_bytes())?;
-    fsx::write(&esp.join("startup.nsh"), STARTUP.as_bytes())?;
-    Ok(tree::set_times(&esp, context.epoch)?)
 }
 
 /// The empty state file system. Made here and not by systemd-repart, which leaves the seed of directory hashes to
@@ -278,16 +225,6 @@ fn seen_inside(target: &Path) -> Result<(&Path, String), StageError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ukis_that_do_not_fit_three_times_are_refused_with_the_size_that_would_do() {
-        esp_budget(264, 50 * MIB).unwrap();
-        assert_eq!(
-            esp_budget(264, 100 * MIB - 5).unwrap_err(),
-            "key `image.esp_mib`: 264 MiB are too small, 3 UKIs of 100 MiB and a margin need 316 MiB\n\
-             hint: set image.esp_mib = 316 or more in the spec"
-        );
-    }
 
     #[test]
     fn a_definition_is_one_section() {

@@ -6,6 +6,7 @@ pub mod build;
 pub mod catalog;
 pub mod cpio;
 pub mod disk;
+pub mod esp;
 pub mod initrd;
 pub mod layers;
 pub mod manifest;
