@@ -60,7 +60,7 @@ impl Probes {
         let mut answers = BTreeMap::new();
         for part in output.split(MARK).skip(1) {
             let (head, text) = part.split_once('\n').unwrap_or((part, ""));
-            if let Some((name, code)) = head.trim().split_once(' ') {
+            if let Some((name, code)) = head.trim().rsplit_once(' ') {
                 let answer = Answer {
                     code: code.parse().unwrap_or(-1),
                     text: text.trim_end().to_owned(),
@@ -150,16 +150,19 @@ mod tests {
             .ask("two lines", "echo a; echo b")
             .ask("fails", "echo no >&2; false")
             .ask("quotes", "echo \"it's\" '$HOME'");
-        let probes = Probes {
-            names: vec!["fails", "quotes"],
-            ..probes
-        };
         let answers = answers(&probes).unwrap();
         assert_eq!(
             answers.get("fails"),
             Answer {
                 code: 1,
                 text: "no".into()
+            }
+        );
+        assert_eq!(
+            answers.get("two lines"),
+            Answer {
+                code: 0,
+                text: "a\nb".into()
             }
         );
         assert_eq!(answers.text("quotes"), "it's $HOME");

@@ -1,9 +1,12 @@
 //! What keeps a test from getting at the node that it wants to look at.
 
+use std::fmt;
 use std::path::PathBuf;
 
 /// An error of the harness. A node that misbehaves is the business of the test's own assertions.
-#[derive(Debug, thiserror::Error)]
+///
+/// Its `Debug` form is its message: that is what the test runner prints of a test that returns one.
+#[derive(thiserror::Error)]
 pub enum Trouble {
     /// A file could not be used.
     #[error("cannot {action} {path}: {source}")]
@@ -35,6 +38,12 @@ pub enum Trouble {
         /// The answer.
         text: String,
     },
+}
+
+impl fmt::Debug for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl Trouble {
