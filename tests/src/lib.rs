@@ -1,7 +1,8 @@
 //! End-to-end tests of dtnforge: the harness that they share. `tests/README.md` names the rungs.
 //!
 //! A test of the VM rung builds a real image with the real `dtnforge build` ([`image`]), boots it with the real
-//! `dtnforge boot` ([`vm`]), and asks the running node questions ([`probe`]). Both rungs that change more than files
+//! `dtnforge boot` ([`vm`]), and asks the running node questions ([`probe`]); [`snapshot`] saves the
+//! boot where a test does not look at it. Both rungs that change more than files
 //! run only when they are asked for ([`rung`]).
 
 #[cfg(test)]
@@ -11,6 +12,7 @@ pub mod node;
 pub mod probe;
 pub mod programs;
 pub mod rung;
+pub mod snapshot;
 pub mod trouble;
 pub mod vm;
 

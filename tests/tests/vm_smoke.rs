@@ -114,3 +114,45 @@ fn a_node_keeps_its_identity_over_a_reboot() -> Result<(), Trouble> {
     }
     Ok(())
 }
+
+#[test]
+fn a_saved_guest_sees_cards_and_disks_that_are_plugged_in() -> Result<(), Trouble> {
+    const NAME: &str = "a_saved_guest_sees_cards_and_disks_that_are_plugged_in";
+    if !Rung::Vm.runs(NAME) {
+        return Ok(());
+    }
+    let saved = dtnforge_tests::snapshot::of(&Image::lean()?)?;
+    let probes = Probes::new()
+        .ask(
+            "drivers",
+            "for card in /sys/class/net/*/device/driver; do basename $(readlink -f $card); done",
+        )
+        .ask("speeds", "cat /sys/class/net/*/speed 2>/dev/null")
+        .ask("disks", "cat /sys/block/*/device/serial 2>/dev/null");
+    let guest = Vm::of_snapshot(&saved, NAME)
+        .option("--hotplug", "nic,model=virtio,speed=100000,net=none")
+        .option("--hotplug", "nic,model=vmxnet3,net=none")
+        .option("--hotplug", "nic,model=igb,net=none")
+        .option("--hotplug", "disk,nvme,size=4G,serial=SHELF-1");
+    let (report, answers) = guest.ask(&probes)?;
+    say(&format!(
+        "{NAME}: shell after {:.1} s",
+        report.data.seconds_shell.unwrap_or_default()
+    ));
+    let drivers = answers.text("drivers");
+    let mut drivers: Vec<&str> = drivers.lines().collect();
+    drivers.sort_unstable();
+    assert_eq!(
+        drivers,
+        ["igb", "virtio_net", "virtio_net", "vmxnet3"],
+        "{}",
+        answers.all()
+    );
+    assert!(
+        answers.text("speeds").lines().any(|line| line == "100000"),
+        "{}",
+        answers.all()
+    );
+    assert!(answers.text("disks").contains("SHELF-1"), "{}", answers.all());
+    Ok(())
+}
