@@ -9,12 +9,18 @@ const LEFT_OUT: &str = "# left out: ";
 /// Pairs of test file and test name that the list holds, those left out with a reason included.
 fn listed(text: &str) -> BTreeSet<(String, String)> {
     let named = text.lines().filter_map(|line| match line.strip_prefix(LEFT_OUT) {
-        Some(rest) => Some(rest.split_once(": ").unwrap_or_else(|| panic!("{line:?}: expected a reason")).0),
+        Some(rest) => Some(
+            rest.split_once(": ")
+                .unwrap_or_else(|| panic!("{line:?}: expected a reason"))
+                .0,
+        ),
         None => Some(line).filter(|line| !line.starts_with('#') && !line.trim().is_empty()),
     });
     named
         .map(|line| {
-            let (file, name) = line.split_once(' ').unwrap_or_else(|| panic!("{line:?}: expected FILE NAME"));
+            let (file, name) = line
+                .split_once(' ')
+                .unwrap_or_else(|| panic!("{line:?}: expected FILE NAME"));
             (file.to_owned(), name.trim().to_owned())
         })
         .collect()
