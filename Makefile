@@ -14,7 +14,7 @@ export DTNFORGE_TEST_OUT ?= $(CURDIR)/target/vm
 export DTNFORGE_BIN   := $(CURDIR)/$(FORGE)
 export DTNFORGE_AGENT := $(CURDIR)/$(AGENT)
 
-.PHONY: help image build deps lint test test-fast test-ns test-vm test-vm-all reproduce bench docs clean
+.PHONY: help image build deps lint test test-fast test-ns test-vm test-vm-all reproduce clean
 
 help:                ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -56,12 +56,6 @@ test-vm-all: deps build  ## QEMU: every VM test
 
 reproduce: deps build  ## build every artefact twice, from another place, and compare
 	tests/reproduce $(SPEC)
-
-bench: build         ## ratios of this run
-	cargo bench --workspace --locked
-
-docs:                ## write the generated pages under docs/reference
-	cargo run -q --locked -p dtnforge -- profile reference --out docs/reference
 
 clean:
 	cargo clean

@@ -20,14 +20,14 @@ fn committed(vm: Vm, name: &str, profile: &str) -> Result<(Status, Answers), Tro
     let seen = status
         .throughput
         .clone()
-        .unwrap_or_else(|| panic!("no throughput in the status\n{all}"));
+        .ok_or_else(|| report.trouble("no throughput in its status"))?;
     say(&format!(
         "{name}: {profile} after {:.0} s: {:.0} -> {:.0} {}, {:.2}x; {}",
         report.data.seconds, seen.stock, seen.tuned, seen.unit, seen.ratio, status.reason
     ));
     assert!(seen.stock > 0.0 && seen.tuned > 0.0, "{all}");
     assert_eq!(status.activation, Activation::LiveFromTrial, "{all}");
-    tools_agree(&status, &answers).unwrap_or_else(|why| panic!("{why}\n{all}"));
+    assert_eq!(tools_agree(&status, &answers), Ok(()), "{all}");
     assert_eq!(answers.text("failed"), "", "{all}");
     // Nothing of the measurement is left.
     assert!(!answers.text("leftovers").contains("dtnf-"), "{all}");
@@ -164,7 +164,7 @@ fn a_committed_node_is_tuned_again_before_its_link_is_up() -> Result<(), Trouble
         ("committed", &Activation::Early),
         "{all}"
     );
-    tools_agree(&status, &answers).unwrap_or_else(|why| panic!("{why}\n{all}"));
+    assert_eq!(tools_agree(&status, &answers), Ok(()), "{all}");
     assert_eq!(current_ring(&answers.text("ring")), "512", "{all}");
     assert_eq!(
         status

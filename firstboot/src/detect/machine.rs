@@ -8,6 +8,7 @@ use crate::host::Host;
 use dtnforge_profiles::facts;
 
 const DMI: &str = "/sys/class/dmi/id";
+const EFI_VARIABLES: &str = "/sys/firmware/efi/efivars";
 const SECURE_BOOT: &str = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
 
 /// Reads all about the machine.
@@ -99,6 +100,8 @@ fn secure_boot(source: &dyn Source) -> &'static str {
     {
         Ok([_, _, _, _, 1]) => "on",
         Ok([_, _, _, _, 0]) => "off",
+        // A firmware without Secure Boot has no such variable, and has others.
+        Err(ReadError::Missing) if source.list(EFI_VARIABLES).is_ok_and(|names| !names.is_empty()) => "off",
         _ => "unknown",
     }
 }

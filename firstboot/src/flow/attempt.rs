@@ -52,7 +52,7 @@ pub(super) fn attempt(context: &mut Context, look: &Look) -> anyhow::Result<End>
         layer: layer.clone(),
         previous: previous.clone(),
     };
-    context.enter(baseline, &format!("{}: {}", name, look.chosen.why))?;
+    context.enter(baseline, &look.chosen.why)?;
 
     let target = target::read(
         &context.host,
@@ -161,12 +161,6 @@ fn prove(
 ) -> Result<Proof, String> {
     let name = &look.chosen.profile.name;
     let before = checks::observe(&context.host, &look.conclusions);
-    context.tell(
-        Level::Info,
-        events::TRIAL_BEGAN,
-        name,
-        &format!("{} knobs", plan.steps.len()),
-    );
     let mut applied = false;
     let mut switch = |arm: Arm, exercised: &[Group]| -> Result<(), String> {
         if notify::stop_asked() {

@@ -117,12 +117,7 @@ fn write_groups(out: &mut String, status: &Status) -> std::fmt::Result {
         let text = match evidence {
             GroupEvidence::Measured { by } => format!("measured by {by}"),
             GroupEvidence::ReadBack => "read back (harmless by nature)".to_owned(),
-            GroupEvidence::Unproved {
-                applied: true, why, ..
-            } => format!("unproved, applied: {why}"),
-            GroupEvidence::Unproved {
-                applied: false, why, ..
-            } => format!("unproved, held at stock: {why}"),
+            GroupEvidence::Unproved { why, .. } => format!("unproved: {why}"),
         };
         writeln!(out, "  {group:<13} {text}")?;
     }
