@@ -33,7 +33,7 @@ build:               ## both binaries, release; the agent is static
 
 image: deps build    ## the default image, booted in QEMU to a tuned and proved node (SPEC=, OUT=)
 	$(SUDO) $(FORGE) build $(SPEC) --out $(OUT)/$(NAME) --agent $(AGENT)
-	tests/prove-in-qemu $(FORGE) $(OUT)/$(NAME)
+	$(SUDO) tests/prove-in-qemu $(FORGE) $(OUT)/$(NAME)
 
 lint:                ## formatting, clippy
 	cargo fmt --all --check
