@@ -55,7 +55,7 @@ test-vm-all: deps build  ## QEMU: every VM test
 	tests/vm-rung
 
 reproduce: deps build  ## build every artefact twice, from another place, and compare
-	tests/reproduce $(SPEC)
+	$(SUDO) tests/reproduce $(FORGE) $(AGENT) $(SPEC) $(CURDIR)/target/reproduce
 
 clean:
 	cargo clean

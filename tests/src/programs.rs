@@ -79,8 +79,11 @@ pub fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| project().join("target"), PathBuf::from)
 }
 
-/// Runs a command to its end with its output kept; an error when it fails.
-pub(crate) fn run(command: &mut Command) -> Result<Output, Trouble> {
+/// Runs a command to its end with its output kept.
+///
+/// # Errors
+/// When it fails, with what it printed.
+pub fn run(command: &mut Command) -> Result<Output, Trouble> {
     let output = output(command)?;
     if output.status.success() {
         return Ok(output);
