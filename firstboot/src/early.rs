@@ -7,7 +7,10 @@
 
 use crate::atomic;
 use crate::boot::{self, Mode};
+use crate::flow::look;
 use crate::host::Host;
+use crate::layers;
+use crate::siteconf;
 use crate::store;
 use crate::trial::files::{self, Set};
 use dtnforge_profiles::render;
@@ -54,9 +57,24 @@ fn obstacle(host: &Host, state: &State, damage: Option<&str>) -> Result<Box<Comm
     let commit = state
         .commit()
         .ok_or_else(|| format!("nothing is committed (state {})", state.name()))?;
-    match changed_hardware(host, &commit.pci) {
+    match changed_hardware(host, &commit.pci).or_else(|| changed_wishes(host, commit)) {
         Some(change) => Err(change),
         None => Ok(Box::new(commit.clone())),
+    }
+}
+
+/// Whether the image's layer or the site's decisions are others than those of the commit. The node then boots stock,
+/// and the main unit begins a trial from there: a plan made over live values of an older one would leave them out.
+fn changed_wishes(host: &Host, commit: &Commit) -> Option<String> {
+    match layers::index(host) {
+        Ok(index) if index.layers.iter().any(|entry| entry.digest == commit.layer) => {}
+        Ok(_) => return Some("the layer changed since the commit".to_owned()),
+        Err(error) => return Some(format!("the commit's layer cannot be found: {error}")),
+    }
+    match siteconf::load(host) {
+        Ok(site) if look::site_digest(&site) == commit.site => None,
+        Ok(_) => Some("the site's settings changed since the commit".to_owned()),
+        Err(error) => Some(error.to_string()),
     }
 }
 

@@ -42,19 +42,30 @@ pub enum LayersError {
     },
 }
 
+/// The list of layers.
+///
+/// # Errors
+/// When it is not there or damaged.
+pub fn index(host: &Host) -> Result<Index, LayersError> {
+    let path = format!("{IMAGE_DIR}/index.json");
+    let text =
+        fs::read_to_string(host.path(&path)).map_err(|source| LayersError::NoIndex { path, source })?;
+    Index::parse(&text).map_err(|error| LayersError::Damaged {
+        file: "index.json".to_owned(),
+        why: error.to_string(),
+    })
+}
+
 /// Opens all layers and checks each against its digest.
 ///
 /// # Errors
 /// The first layer that does not fit: one damaged layer makes none of them trustworthy.
 pub fn load(host: &Host) -> Result<Layers, LayersError> {
-    let path = format!("{IMAGE_DIR}/index.json");
-    let text =
-        fs::read_to_string(host.path(&path)).map_err(|source| LayersError::NoIndex { path, source })?;
     let damaged = |file: &str, why: String| LayersError::Damaged {
         file: file.to_owned(),
         why,
     };
-    let index = Index::parse(&text).map_err(|error| damaged("index.json", error.to_string()))?;
+    let index = index(host)?;
     let mut profiles: Vec<Profile> = Vec::new();
     let mut digests = BTreeMap::new();
     for entry in index.layers {

@@ -153,7 +153,7 @@ impl Ranked {
             let fits = class != SpeedClass::Unknown && matching.speed_classes.contains(&class);
             self.note(
                 fits,
-                format!("{class} link"),
+                format!("{class} link{}", stated(seen)),
                 format!("{class} link, and it is for {wanted}"),
             );
         }
@@ -168,7 +168,7 @@ impl Ranked {
             let fits = seen.link_mbps.is_some_and(|mbps| (min..=max).contains(&mbps));
             self.note(
                 fits,
-                link.clone(),
+                format!("{link}{}", stated(seen)),
                 format!("{link}, and it is for {min} to {max} Mb/s"),
             );
         }
@@ -200,6 +200,15 @@ impl Ranked {
                 self.note(fits, is.clone(), format!("{is}, and it is not for guests"));
             }
         }
+    }
+}
+
+/// Marks a speed that the kernel does not know.
+fn stated(seen: &Conclusions) -> &'static str {
+    if seen.link_stated {
+        " (stated by the site)"
+    } else {
+        ""
     }
 }
 

@@ -79,15 +79,14 @@ pub(super) fn attempt(context: &mut Context, look: &Look) -> anyhow::Result<End>
         unproved: groups,
     } = plan::hold(whole, &evidence, look.site.unproved);
     if plan.steps.is_empty() {
-        return stock(
-            context,
-            &format!("{name} asks for nothing that this host does not have already or may have"),
-        );
+        clean(context, &mut path);
+        let why = format!("{name} asks for nothing that this host does not have already or may have");
+        return give_up(context, previous, &why);
     }
     if let Err(why) = &measurable {
         if look.site.unproved == Unproved::Hold {
             clean(context, &mut path);
-            return stock(context, &format!("{name} could not be proved: {why}"));
+            return give_up(context, previous, &format!("{name} could not be proved: {why}"));
         }
         context.tell(
             Level::Warn,
@@ -112,7 +111,13 @@ pub(super) fn attempt(context: &mut Context, look: &Look) -> anyhow::Result<End>
 
     // The transaction borrows a host of its own, so that the context can enter states while it lives.
     let host = context.host.clone();
-    let mut transaction = Transaction::begin(&host, &doors, &host.path(JOURNAL_PATH))?;
+    let mut transaction = match Transaction::begin(&host, &doors, &host.path(JOURNAL_PATH)) {
+        Ok(transaction) => transaction,
+        Err(error) => {
+            clean(context, &mut path);
+            return give_up(context, previous, &format!("{name} could not be tried: {error}"));
+        }
+    };
     let proved = prove(
         context,
         look,
@@ -121,7 +126,7 @@ pub(super) fn attempt(context: &mut Context, look: &Look) -> anyhow::Result<End>
         measurable.is_ok().then_some(&mut path),
     );
     clean(context, &mut path);
-    match proved.and_then(|proof| conclude(&plan, &groups, proof)) {
+    match proved.map(|proof| conclude(&plan, &groups, proof)) {
         Ok(verdict) if verdict.outcome == Outcome::Keep => keep(context, look, plan, verdict, transaction),
         Ok(verdict) => take_back(
             context,
@@ -135,11 +140,17 @@ pub(super) fn attempt(context: &mut Context, look: &Look) -> anyhow::Result<End>
     }
 }
 
-fn stock(context: &mut Context, why: &str) -> anyhow::Result<End> {
-    context.enter(State::Stock { why: why.to_owned() }, why)?;
+/// Ends before anything was changed: the former commit stays, or the node is stock.
+fn give_up(context: &mut Context, previous: Option<Box<Commit>>, why: &str) -> anyhow::Result<End> {
+    let state = match previous {
+        Some(commit) => State::Committed(commit),
+        None => State::Stock { why: why.to_owned() },
+    };
+    let name = state.name();
+    context.enter(state, why)?;
     Ok(End {
         exit: Exit::Ok,
-        sentence: format!("stock: {why}"),
+        sentence: format!("{name}: {why}"),
     })
 }
 
@@ -281,10 +292,7 @@ fn unmeasured() -> Decision {
     }
 }
 
-fn conclude(plan: &Plan, groups: &BTreeMap<Group, GroupEvidence>, proof: Proof) -> Result<Verdict, String> {
-    if let Some(failed) = proof.checks.iter().find(|check| check.required && !check.ok) {
-        return Err(format!("check {} failed: {}", failed.name, failed.detail));
-    }
+fn conclude(plan: &Plan, groups: &BTreeMap<Group, GroupEvidence>, proof: Proof) -> Verdict {
     let mut groups = groups.clone();
     for group in plan.groups() {
         let evidence = match &proof.measured {
@@ -296,15 +304,20 @@ fn conclude(plan: &Plan, groups: &BTreeMap<Group, GroupEvidence>, proof: Proof) 
         // A group that is unproved stays so: reading it back does not speak for it.
         groups.entry(group).or_insert(evidence);
     }
-    let decision = proof.measured.map_or_else(unmeasured, |(_, decision)| decision);
-    Ok(Verdict {
+    let mut decision = proof.measured.map_or_else(unmeasured, |(_, decision)| decision);
+    // A node that cannot be reached any more is no better for being faster.
+    if let Some(failed) = proof.checks.iter().find(|check| check.required && !check.ok) {
+        decision.outcome = Outcome::Revert;
+        decision.sentence = format!("reverted: check {} failed: {}", failed.name, failed.detail);
+    }
+    Verdict {
         schema: VERDICT_SCHEMA,
         outcome: decision.outcome,
         sentence: decision.sentence,
         metrics: decision.metrics,
         groups,
         checks: proof.checks,
-    })
+    }
 }
 
 fn keep(

@@ -178,6 +178,7 @@ fn decide(context: &mut Context, look: Look) -> anyhow::Result<End> {
     if let State::Committed(commit) = &context.file.state {
         match start::fit(commit, layer, &look.facts.fingerprint(), &site) {
             Fit::Fits => return verify_commit(context, commit.clone()),
+            Fit::Changed(what) if is_live(context, commit) => return wait_for_boot(context, what),
             Fit::Changed(what) => context.tell(Level::Warn, events::STATE_ENTERED, "", what),
         }
     }
@@ -207,6 +208,21 @@ fn out_of_attempts(context: &mut Context, look: &Look, begun: u32) -> anyhow::Re
     })
 }
 
+/// Whether the values of `commit` were put in place in this boot.
+fn is_live(context: &Context, commit: &Commit) -> bool {
+    let early = early::read_marker(&context.host);
+    commit.boot_id == context.boot_id
+        || early.is_some_and(|marker| marker.activated && marker.boot_id == context.boot_id)
+}
+
+/// A new trial starts from stock, and this boot has the values of the former commit live.
+fn wait_for_boot(context: &mut Context, what: &str) -> anyhow::Result<End> {
+    let sentence = format!("committed, and {what}: the next boot is stock and tries anew");
+    context.tell(Level::Warn, events::STATE_ENTERED, "", &sentence);
+    context.save()?;
+    Ok(End::ok(sentence))
+}
+
 /// A committed boot: the early unit did the work, this only looks.
 fn verify_commit(context: &mut Context, commit: Box<Commit>) -> anyhow::Result<End> {
     let doors = Doors::new(&context.host);
@@ -220,9 +236,7 @@ fn verify_commit(context: &mut Context, commit: Box<Commit>) -> anyhow::Result<E
             format!("{} is {now}, committed {}", knob.knob, knob.committed)
         })
         .collect();
-    let activated = commit.boot_id == context.boot_id
-        || early::read_marker(&context.host)
-            .is_some_and(|marker| marker.activated && marker.boot_id == context.boot_id);
+    let activated = is_live(context, &commit);
     context.save()?;
     let profile = &commit.profile;
     let sentence = match (activated, differing.is_empty()) {

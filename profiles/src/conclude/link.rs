@@ -87,9 +87,14 @@ pub(super) fn conclude(ports: &[Port<'_>], site: &Site, reasons: &mut Reasons) -
     let stated = site.link_mbps.filter(|_| seen.is_none() && !ports.is_empty());
     match (seen, stated) {
         (Some(mbps), _) => reasons.why.push(format!("speed_class: {mbps} Mb/s negotiated")),
-        (None, Some(mbps)) => reasons
-            .why
-            .push(format!("speed_class: {mbps} Mb/s stated by the site")),
+        (None, Some(mbps)) => {
+            reasons
+                .why
+                .push(format!("speed_class: {mbps} Mb/s stated by the site"));
+            reasons.findings.push(format!(
+                "the link speed, {mbps} Mb/s, is stated by the site; the kernel knows none"
+            ));
+        }
         (None, None) => {
             reasons.unsure("speed_class");
             reasons.why.push(match ports.first() {
