@@ -8,7 +8,7 @@ AGENT   := target/$(HOST)/release/dtn-firstboot
 OUT     ?= out
 SPEC    ?= image-specs/dtn.toml
 NAME     = $(basename $(notdir $(SPEC)))
-SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo --preserve-env=DTNFORGE_CACHE,http_proxy,https_proxy,no_proxy)
 # Where the VM rung keeps its images and logs.
 export DTNFORGE_TEST_OUT ?= $(CURDIR)/target/vm
 export DTNFORGE_BIN   := $(CURDIR)/$(FORGE)
@@ -20,7 +20,7 @@ help:                ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
 
 # Package, and the program by which it is known to be there.
-TOOLS := mmdebstrap:mmdebstrap iproute2:ip ethtool:ethtool iperf3:iperf3 kmod:modprobe util-linux:unshare
+TOOLS := mmdebstrap:mmdebstrap iproute2:ip ethtool:ethtool iperf3:iperf3 kmod:modprobe util-linux:unshare mount:mount
 
 deps:                ## install what is missing (Debian packages)
 	@missing=; for tool in $(TOOLS); do PATH=$$PATH:/usr/sbin:/sbin command -v $${tool#*:} >/dev/null || missing+=" $${tool%%:*}"; done; \
@@ -30,6 +30,7 @@ deps:                ## install what is missing (Debian packages)
 build:               ## both binaries, release; the agent is static
 	cargo build --release --locked -p dtnforge
 	RUSTFLAGS='-C target-feature=+crt-static' cargo build --release --locked -p dtn-firstboot --target $(HOST)
+	cp $(AGENT) target/release/dtn-firstboot
 
 image: deps build    ## the default image, booted in QEMU to a tuned and proved node (SPEC=, OUT=)
 	$(SUDO) $(FORGE) build $(SPEC) --out $(OUT)/$(NAME) --agent $(AGENT)
@@ -37,7 +38,7 @@ image: deps build    ## the default image, booted in QEMU to a tuned and proved 
 
 lint:                ## formatting, clippy
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --all-targets --locked --features dtn-firstboot/failpoints -- -D warnings
 
 test: deps build     ## all three rungs
 	tests/all-rungs
@@ -59,4 +60,4 @@ reproduce: deps build  ## build every artefact twice, from another place, and co
 
 clean:
 	cargo clean
-	rm -rf $(OUT)
+	$(SUDO) rm -rf $(OUT) target/reproduce

@@ -29,7 +29,7 @@ enum Command {
     /// Put a committed profile in place, before the NICs come up. The early unit does this.
     Early,
     /// Take back what a trial left behind that did not end.
-    Recover,
+    Recover(cmd::recover::Args),
     /// Allow new trials after a rejection, an interruption or an unverified rollback.
     Retry,
     /// Do nothing from now on, on this and later boots.
@@ -51,7 +51,7 @@ impl Cli {
             Command::Plan(args) => cmd::plan::run(&host, &args),
             Command::Run(args) => cmd::run::run(host, &args),
             Command::Early => cmd::early::run(&host),
-            Command::Recover => cmd::recover::run(&host),
+            Command::Recover(args) => cmd::recover::run(host, &args),
             Command::Retry => cmd::retry::run(host),
             Command::Hold => cmd::hold::hold(host),
             Command::Release => cmd::hold::release(host),

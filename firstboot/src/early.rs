@@ -28,6 +28,9 @@ pub struct Marker {
     pub boot_id: String,
     /// Whether the files of a commit were put in place.
     pub activated: bool,
+    /// Whether values of a commit are live all the same: a soft-reboot keeps the kernel with all that was set.
+    #[serde(default)]
+    pub live: bool,
     /// Why, or why not.
     pub why: String,
     /// The files, relative to `/run`.
@@ -103,6 +106,8 @@ fn changed_hardware(host: &Host, expected: &BTreeMap<String, String>) -> Option<
 /// When the files cannot be written: then none of them is left.
 pub fn run(host: &Host) -> anyhow::Result<Marker> {
     let loaded = store::load(host);
+    let boot_id = boot::boot_id(host);
+    let was_live = read_marker(host).is_some_and(|old| old.live && old.boot_id == boot_id);
     // Files of an earlier boot of userspace (a soft-reboot keeps /run) never outlive the decision of this one.
     let left: Vec<String> = [Set::Trial, Set::Active]
         .into_iter()
@@ -127,8 +132,9 @@ pub fn run(host: &Host) -> anyhow::Result<Marker> {
         Err(why) => (false, why, Vec::new()),
     };
     let marker = Marker {
-        boot_id: boot::boot_id(host),
+        boot_id,
         activated,
+        live: activated || was_live,
         why,
         files: placed,
     };

@@ -5,6 +5,7 @@
 //! shell), the sentence goes to standard error.
 
 use log::{Level, LevelFilter};
+use std::io::Write;
 
 /// A message id, as `journalctl MESSAGE_ID=` takes it.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +64,8 @@ impl log::Log for Plain {
         true
     }
     fn log(&self, record: &log::Record<'_>) {
-        eprintln!("dtn-firstboot: {}", record.args());
+        // A terminal that hung up must not end a trial in the middle: nobody reads there any more.
+        let _ = writeln!(std::io::stderr(), "dtn-firstboot: {}", record.args());
     }
     fn flush(&self) {}
 }
@@ -75,6 +77,7 @@ pub fn start() {
         .and_then(|text| text.parse().ok())
         .unwrap_or(LevelFilter::Info);
     let as_unit = std::env::var_os("INVOCATION_ID").is_some() && std::env::var_os("JOURNAL_STREAM").is_some();
+    // Without a journal socket standard error serves, which a unit sends to the journal as well.
     let journal = if as_unit {
         systemd_journal_logger::JournalLog::new().ok()
     } else {

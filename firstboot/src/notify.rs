@@ -19,7 +19,7 @@ extern "C" fn remember_stop(_: nix::libc::c_int) {
     STOP.store(true, Ordering::SeqCst);
 }
 
-/// From now on SIGTERM and SIGINT are remembered instead of killing us, so that a live trial is taken back first.
+/// From now on SIGTERM, SIGINT and SIGHUP (a lost SSH session) are remembered instead of killing us, so that a live trial is taken back first.
 ///
 /// # Errors
 /// When the handlers cannot be set: then no trial may begin.
@@ -30,7 +30,7 @@ pub fn catch_stop() -> nix::Result<()> {
         SaFlags::empty(),
         SigSet::empty(),
     );
-    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
         // SAFETY: the handler only stores into an atomic, which is async-signal-safe.
         unsafe { sigaction(signal, &action) }?;
     }

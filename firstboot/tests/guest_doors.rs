@@ -1,8 +1,9 @@
 //! The doors in a throw-away guest: what needs real queues, a real tuned and the host's own sysctls.
 //!
-//! The VM rung copies this test's program into a guest of our image and runs it there as root with
-//! `DTNFORGE_GUEST=1` and `--test-threads=1`. The guest has a virtio NIC with several queues and rings of 1024, a
-//! vmxnet3 NIC and an NVMe disk. Everywhere else these tests say that they are skipped: they change the whole machine.
+//! Run by hand, until a guest can be given a program of this size: copy this test's program into a guest of our image
+//! (a virtio NIC with several queues and rings of 1024 on a tap, a vmxnet3 NIC, an NVMe disk) and start it there as
+//! root with `DTNFORGE_GUEST=1` and `--test-threads=1`. Everywhere else these tests say that they are skipped: they
+//! change the whole machine.
 
 #![expect(
     clippy::unwrap_used,

@@ -41,7 +41,7 @@ pub enum Exit {
     Failed = 1,
     /// The command line, a spec, a profile or another input is wrong. Nothing was changed.
     BadInput = 2,
-    /// The host differs from its profile (`audit`, `status --check`).
+    /// The host differs from its profile (`status --check`).
     Drift = 3,
     /// A trial was rejected, and the host was read and found stock.
     Rejected = 4,

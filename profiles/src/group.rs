@@ -35,7 +35,7 @@ pub enum Group {
     Boot,
 }
 
-/// What kind of measurement can speak for a group (design section 8).
+/// What kind of measurement can speak for a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EvidenceKind {

@@ -110,6 +110,8 @@ pub struct Rejection {
     pub profile: String,
     /// The layer that it came from.
     pub layer: Digest,
+    /// Digest of the site's decisions that the trial followed: others may be tried.
+    pub site: Digest,
     /// The reason, one sentence.
     pub reason: String,
     /// The numbers, when it came that far.

@@ -75,8 +75,18 @@ impl Image {
     }
 
     /// The root's dm-verity hash.
-    pub fn root_hash(&self) -> &str {
-        self.manifest["root_hash"].as_str().unwrap_or_default()
+    ///
+    /// # Errors
+    /// When the manifest has none.
+    pub fn root_hash(&self) -> Result<&str, Trouble> {
+        let hash = self.manifest["root_hash"]
+            .as_str()
+            .filter(|hash| hash.len() == 64);
+        hash.ok_or_else(|| Trouble::Answer {
+            what: "the manifest".to_owned(),
+            reason: "it has no root hash".to_owned(),
+            text: self.manifest.to_string(),
+        })
     }
 }
 

@@ -39,6 +39,11 @@ pub fn live(probes: Probes) -> Probes {
             "journal",
             "journalctl -b --no-pager -o cat -u dtn-firstboot -u dtn-firstboot-early",
         )
+        .ask(
+            "fields",
+            "journalctl -b --no-pager -o json MESSAGE_ID=5f2b6d3c0c5d4f6c9d1e7a4b8c2f3e10 | tail -n 1",
+        )
+        .ask("detect", "dtn-firstboot detect --json")
         .ask("leftovers", "ip netns list; ls /run/dtnforge")
         .ask("failed", "systemctl --failed --no-legend --plain")
 }

@@ -1,6 +1,6 @@
 //! The main job on real boots: a node detects its hardware, picks its profile, tries, proves, and keeps it or not.
 
-use dtnforge_profiles::status::{Activation, Status};
+use dtnforge_profiles::status::{Activation, ActiveKnob, Status};
 use dtnforge_tests::node::{current_ring, node, tools_agree, verdict};
 use dtnforge_tests::rung::{Rung, say};
 use dtnforge_tests::vm::fresh_path;
@@ -27,8 +27,30 @@ fn committed(vm: Vm, name: &str, profile: &str) -> Result<(Status, Answers), Tro
     ));
     assert!(seen.stock > 0.0 && seen.tuned > 0.0, "{all}");
     assert_eq!(status.activation, Activation::LiveFromTrial, "{all}");
+    for name in ["sysctl:net.ipv4.tcp_rmem", ":leaf", "tuned:profile"] {
+        let has = |knob: &ActiveKnob| knob.knob.to_string().ends_with(name);
+        assert!(status.active.iter().any(has), "{name} is not active\n{all}");
+    }
     assert_eq!(tools_agree(&status, &answers), Ok(()), "{all}");
     assert_eq!(answers.text("failed"), "", "{all}");
+    // The same verdict for collectors (journal fields) and for whoever sits at the serial console.
+    for field in [
+        format!("\"DTNFORGE_PROFILE\":\"{profile}\""),
+        "\"DTNFORGE_STATE\":\"committed\"".to_owned(),
+        format!("\"DTNFORGE_BOOT_ID\":\"{}\"", status.boot.boot_id),
+        "\"DTNFORGE_REASON\":\"kept: ".to_owned(),
+    ] {
+        assert!(answers.text("fields").contains(&field), "{field}\n{all}");
+    }
+    let console = report.console()?;
+    assert!(
+        console.contains(&format!("dtn-firstboot: committed {profile}: kept: ")),
+        "{console}"
+    );
+    assert!(
+        answers.text("detect").contains("\"driver\": \"virtio_net\""),
+        "{all}"
+    );
     // Nothing of the measurement is left.
     assert!(!answers.text("leftovers").contains("dtnf-"), "{all}");
     assert!(!answers.text("leftovers").contains("trial.journal"), "{all}");

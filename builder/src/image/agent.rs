@@ -10,7 +10,7 @@ const PT_INTERP: u32 = 3;
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// There is none.
-    #[error("there is no agent at {}\nhint: build it (`make agent`), or name it with --agent", .0.display())]
+    #[error("there is no agent at {}\nhint: build it (`make build`), or name it with --agent", .0.display())]
     Missing(PathBuf),
     /// It is no program for the image's machines.
     #[error("{}: not a 64-bit x86 ELF program", .0.display())]
@@ -100,7 +100,7 @@ mod tests {
         let error = check(Path::new("/no/such/agent")).unwrap_err().to_string();
         assert_eq!(
             error,
-            "there is no agent at /no/such/agent\nhint: build it (`make agent`), or name it with --agent"
+            "there is no agent at /no/such/agent\nhint: build it (`make build`), or name it with --agent"
         );
     }
 }

@@ -11,6 +11,14 @@ pub mod status;
 
 use std::io::{self, Write};
 
+/// Reboots the node. The state on disk says why already, so the next boot does not come here again.
+fn reboot() -> io::Result<()> {
+    std::process::Command::new("systemctl")
+        .args(["--no-block", "reboot"])
+        .status()
+        .map(drop)
+}
+
 /// Prints to standard output. A reader that went away (`| head`) is no failure of ours.
 fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();

@@ -3,7 +3,6 @@
 use crate::flow;
 use crate::host::Host;
 use dtnforge_profiles::envelope::Exit;
-use std::process::Command;
 
 /// Detect, try, prove, and commit or take back.
 #[derive(Debug, clap::Args)]
@@ -21,11 +20,8 @@ pub struct Args {
 pub fn run(host: Host, args: &Args) -> anyhow::Result<Exit> {
     let end = flow::run(host)?;
     super::print(&format!("{}\n", end.sentence))?;
-    if args.unit && end.exit == Exit::RollbackUnverified {
-        // The state on disk says so already: the next boot stays stock and does not come back here.
-        Command::new("systemctl")
-            .args(["--no-block", "reboot"])
-            .status()?;
+    if args.unit && end.reboot {
+        super::reboot()?;
     }
     Ok(end.exit)
 }

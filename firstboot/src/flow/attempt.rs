@@ -9,7 +9,7 @@ use super::run::End;
 use crate::checks;
 use crate::door::Doors;
 use crate::events;
-use crate::measure::{self, Budget, Deadline, EmulatedPath, Measure, Run, Step};
+use crate::measure::{self, Budget, Deadline, EmulatedPath, Measure, Run, RunError, Step};
 use crate::notify;
 use crate::target;
 use crate::trial::files;
@@ -30,12 +30,26 @@ use std::time::Duration;
 /// Time to find out what the emulated path carries.
 const PREPARE_LIMIT: Duration = Duration::from_secs(120);
 
+/// Why a trial is taken back.
+#[derive(Debug, thiserror::Error)]
+enum Because {
+    /// It speaks against the profile: a refused value, harm, a check that failed.
+    #[error("{0}")]
+    Rejects(String),
+    /// It says nothing about the profile: somebody stopped us, a tool failed. A later boot may try again, as often as
+    /// attempts are left.
+    #[error("{0}")]
+    SaysNothing(String),
+}
+
 /// What the proof of one plan gave: what the journal of the trial cannot hold.
 struct Proof {
     /// What was measured and by which measurement; `None` where nothing could be measured and the site applies
     /// unproved groups all the same.
     measured: Option<(String, Decision)>,
     checks: Vec<Check>,
+    /// The plan without what drivers took and ignored.
+    plan: Plan,
 }
 
 /// Tries the chosen profile.
@@ -126,17 +140,15 @@ pub(super) fn attempt(context: &mut Context, look: &Look) -> anyhow::Result<End>
         measurable.is_ok().then_some(&mut path),
     );
     clean(context, &mut path);
-    match proved.map(|proof| conclude(&plan, &groups, proof)) {
-        Ok(verdict) if verdict.outcome == Outcome::Keep => keep(context, look, plan, verdict, transaction),
-        Ok(verdict) => take_back(
-            context,
-            look,
-            verdict.sentence.clone(),
-            Some(verdict),
-            transaction,
-            previous,
-        ),
-        Err(why) => take_back(context, look, why, None, transaction, previous),
+    match proved.map(|proof| conclude(&groups, proof)) {
+        Ok((plan, verdict)) if verdict.outcome == Outcome::Keep => {
+            keep(context, look, plan, verdict, transaction)
+        }
+        Ok((_, verdict)) => {
+            let because = Because::Rejects(verdict.sentence.clone());
+            take_back(context, look, because, Some(verdict), transaction, previous)
+        }
+        Err(because) => take_back(context, look, because, None, transaction, previous),
     }
 }
 
@@ -148,10 +160,7 @@ fn give_up(context: &mut Context, previous: Option<Box<Commit>>, why: &str) -> a
     };
     let name = state.name();
     context.enter(state, why)?;
-    Ok(End {
-        exit: Exit::Ok,
-        sentence: format!("{name}: {why}"),
-    })
+    Ok(End::with(Exit::Ok, format!("{name}: {why}")))
 }
 
 fn available(measurable: bool) -> BTreeSet<EvidenceKind> {
@@ -169,20 +178,25 @@ fn prove(
     plan: &Plan,
     transaction: &mut Transaction<'_>,
     path: Option<&mut EmulatedPath>,
-) -> Result<Proof, String> {
+) -> Result<Proof, Because> {
     let name = &look.chosen.profile.name;
     let before = checks::observe(&context.host, &look.conclusions);
     let mut applied = false;
-    let mut switch = |arm: Arm, exercised: &[Group]| -> Result<(), String> {
+    let mut ignored = Vec::new();
+    let mut switch = |arm: Arm, exercised: &[Group]| -> Result<(), Because> {
         if notify::stop_asked() {
-            return Err("stopped while the trial was live".to_owned());
+            return Err(Because::SaysNothing(
+                "stopped while the trial was live".to_owned(),
+            ));
         }
         notify::progress(&format!("trial of {name}: {arm:?}"), Duration::from_secs(180));
         match (arm, applied) {
             (Arm::Ours, false) => {
                 applied = true;
                 place(transaction, plan)?;
-                done(&transaction.apply(plan))?;
+                let report = transaction.apply(plan);
+                ignored.extend(report.ignored.iter().cloned());
+                done(&report)?;
                 context.console(&format!("trial of {name} is live, {} knobs", plan.steps.len()));
                 Ok(())
             }
@@ -203,7 +217,10 @@ fn prove(
                 &limits(look),
                 &mut tell,
             )
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| match error {
+                RunError::Switch(because) => because,
+                other => Because::SaysNothing(other.to_string()),
+            })?;
             // The last round may have been one as found: what is checked and kept is ours.
             switch(Arm::Ours, &info.exercises)?;
             Some((info.id, run.decision))
@@ -213,42 +230,51 @@ fn prove(
             None
         }
     };
-    let mismatches = transaction.verify(plan);
+    let plan = plan.clone().without_knobs(
+        &ignored,
+        "the driver takes the value without an error and keeps the old one",
+    );
+    if !ignored.is_empty() {
+        place(transaction, &plan)?;
+    }
+    let mismatches = transaction.verify(&plan);
     if let Some(first) = mismatches.first() {
-        return Err(format!(
-            "{} of {} knobs do not read back: {first}",
-            mismatches.len(),
-            plan.steps.len()
-        ));
+        let (wrong, all) = (mismatches.len(), plan.steps.len());
+        return Err(Because::Rejects(format!(
+            "{wrong} of {all} knobs do not read back: {first}"
+        )));
     }
     let after = checks::observe_again(&context.host, &look.conclusions, &before);
     Ok(Proof {
         measured,
         checks: checks::compare(&before, &after),
+        plan,
     })
 }
 
 /// Puts the plan's files under `/run`, where udev, sysctl and tuned look.
-fn place(transaction: &mut Transaction<'_>, plan: &Plan) -> Result<(), String> {
-    let native = render::files(plan).map_err(|error| format!("the plan cannot be rendered: {error}"))?;
+fn place(transaction: &mut Transaction<'_>, plan: &Plan) -> Result<(), Because> {
+    let native = render::files(plan)
+        .map_err(|error| Because::Rejects(format!("the plan cannot be rendered: {error}")))?;
     let files: Vec<(String, String)> = native.into_iter().map(|file| (file.path, file.text)).collect();
     transaction
         .place(plan, &files)
-        .map_err(|error| format!("its files could not be placed: {error}"))
+        .map_err(|error| Because::SaysNothing(format!("its files could not be placed: {error}")))
 }
 
-fn done(report: &ApplyReport) -> Result<(), String> {
+fn done(report: &ApplyReport) -> Result<(), Because> {
     match &report.stopped {
         None => Ok(()),
-        Some(stopped) => Err(format!("applying stopped: {stopped}")),
+        Some(stopped) => Err(Because::Rejects(format!("applying stopped: {stopped}"))),
     }
 }
 
-fn back(report: &RollbackReport) -> Result<(), String> {
+fn back(report: &RollbackReport) -> Result<(), Because> {
     if report.verified() {
         Ok(())
     } else {
-        Err(format!("switching back failed: {}", report.problems().join(", ")))
+        let problems = report.problems().join(", ");
+        Err(Because::Rejects(format!("switching back failed: {problems}")))
     }
 }
 
@@ -292,8 +318,13 @@ fn unmeasured() -> Decision {
     }
 }
 
-fn conclude(plan: &Plan, groups: &BTreeMap<Group, GroupEvidence>, proof: Proof) -> Verdict {
+/// The verdict, and the plan that it is about.
+fn conclude(groups: &BTreeMap<Group, GroupEvidence>, proof: Proof) -> (Plan, Verdict) {
+    let plan = proof.plan;
     let mut groups = groups.clone();
+    groups.retain(|group, evidence| {
+        plan.groups().contains(group) || matches!(evidence, GroupEvidence::Unproved { applied: false, .. })
+    });
     for group in plan.groups() {
         let evidence = match &proof.measured {
             Some((by, _)) if group.evidence() == EvidenceKind::EmulatedPath => {
@@ -310,14 +341,15 @@ fn conclude(plan: &Plan, groups: &BTreeMap<Group, GroupEvidence>, proof: Proof) 
         decision.outcome = Outcome::Revert;
         decision.sentence = format!("reverted: check {} failed: {}", failed.name, failed.detail);
     }
-    Verdict {
+    let verdict = Verdict {
         schema: VERDICT_SCHEMA,
         outcome: decision.outcome,
         sentence: decision.sentence,
         metrics: decision.metrics,
         groups,
         checks: proof.checks,
-    }
+    };
+    (plan, verdict)
 }
 
 fn keep(
@@ -340,23 +372,20 @@ fn keep(
         at: Context::now(),
     };
     let previous = context.file.state.commit().cloned().map(Box::new);
+    // Trials that ended well do not count against later ones of the same layer.
+    let attempts = context.file.attempts.remove(&look.chosen.layer);
     if let Err(error) = context.enter(State::Committed(Box::new(commit)), &sentence) {
-        return take_back(
-            context,
-            look,
-            format!("the commit could not be stored: {error}"),
-            None,
-            transaction,
-            previous,
-        );
+        context
+            .file
+            .attempts
+            .extend(attempts.map(|count| (look.chosen.layer.clone(), count)));
+        let because = Because::SaysNothing(format!("the commit could not be stored: {error}"));
+        return take_back(context, look, because, None, transaction, previous);
     }
     // The files of the trial are those of the commit from here on; the journal has nothing left to take back.
     files::adopt(&context.host)?;
     transaction.finish()?;
-    Ok(End {
-        exit: Exit::Ok,
-        sentence: format!("committed {name}: {sentence}"),
-    })
+    Ok(End::with(Exit::Ok, format!("committed {name}: {sentence}")))
 }
 
 /// The PCI devices of the plan's NICs.
@@ -378,13 +407,14 @@ fn pci(look: &Look, plan: &Plan) -> BTreeMap<String, String> {
 fn take_back(
     context: &mut Context,
     look: &Look,
-    reason: String,
+    because: Because,
     verdict: Option<Verdict>,
     mut transaction: Transaction<'_>,
     previous: Option<Box<Commit>>,
 ) -> anyhow::Result<End> {
     notify::progress("taking the trial back", Duration::from_secs(180));
     let name = look.chosen.profile.name.clone();
+    let reason = because.to_string();
     let report = transaction.rollback();
     if !report.verified() {
         let what = report.problems();
@@ -392,16 +422,27 @@ fn take_back(
             "{reason}; the rollback could not be verified: {}",
             what.join(", ")
         );
-        context.enter(State::RollbackUnverified { what }, &sentence)?;
+        if let Err(error) = context.enter(State::RollbackUnverified { what }, &sentence) {
+            context.tell(Level::Error, events::STATE_ENTERED, &name, &error.to_string());
+        }
         context.tell(Level::Error, events::ROLLED_BACK, &name, &sentence);
         return Ok(End {
-            exit: Exit::RollbackUnverified,
-            sentence,
+            reboot: true,
+            ..End::with(Exit::RollbackUnverified, sentence)
         });
+    }
+    let count = report.undone.len();
+    let sentence = format!("rolled back, {count} knobs read back as before");
+    context.tell(Level::Info, events::ROLLED_BACK, &name, &sentence);
+    if let Because::SaysNothing(why) = because {
+        let end = give_up(context, previous, &format!("{name}: {why}; {sentence}"))?;
+        transaction.finish()?;
+        return Ok(end);
     }
     let rejection = Rejection {
         profile: name.clone(),
         layer: look.chosen.layer.clone(),
+        site: look::site_digest(&look.site),
         reason: reason.clone(),
         verdict,
         boot_id: context.boot_id.clone(),
@@ -410,15 +451,8 @@ fn take_back(
     };
     context.enter(State::Rejected(Box::new(rejection)), &reason)?;
     transaction.finish()?;
-    let count = report.undone.len();
-    context.tell(
-        Level::Info,
-        events::ROLLED_BACK,
-        &name,
-        &format!("rolled back, {count} knobs read back as before"),
-    );
-    Ok(End {
-        exit: Exit::Rejected,
-        sentence: format!("rejected {name}: {reason}; stock, {count} knobs read back as before"),
-    })
+    Ok(End::with(
+        Exit::Rejected,
+        format!("rejected {name}: {reason}; stock, {count} knobs read back as before"),
+    ))
 }

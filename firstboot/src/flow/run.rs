@@ -14,10 +14,13 @@ use crate::measure;
 use crate::notify;
 use crate::status;
 use crate::store;
+use dtnforge_profiles::digest::Digest;
 use dtnforge_profiles::envelope::Exit;
 use dtnforge_profiles::state::{Commit, MAX_ATTEMPTS, Rejection, State};
+use dtnforge_profiles::status::ActiveKnob;
 use log::Level;
 use std::fs;
+use std::time::{Duration, Instant};
 
 /// How a run ended.
 #[derive(Debug)]
@@ -26,14 +29,22 @@ pub struct End {
     pub exit: Exit,
     /// The last word.
     pub sentence: String,
+    /// Whether this run left values that it could not take back: a reboot into stock, once, gets rid of them.
+    pub reboot: bool,
 }
 
 impl End {
-    fn ok(sentence: impl Into<String>) -> Self {
+    /// An end that needs no reboot.
+    pub fn with(exit: Exit, sentence: impl Into<String>) -> Self {
         Self {
-            exit: Exit::Ok,
+            exit,
             sentence: sentence.into(),
+            reboot: false,
         }
+    }
+
+    fn ok(sentence: impl Into<String>) -> Self {
+        Self::with(Exit::Ok, sentence)
     }
 }
 
@@ -45,9 +56,12 @@ pub fn run(host: Host) -> anyhow::Result<End> {
     let _lock = store::lock(&host)?;
     notify::catch_stop()?;
     let mut context = Context::open(host);
-    let end = steps(&mut context)?;
-    context.console(&end.sentence);
-    Ok(end)
+    let end = steps(&mut context);
+    match &end {
+        Ok(end) => context.console(&end.sentence),
+        Err(error) => context.console(&format!("failed: {error:#}")),
+    }
+    end
 }
 
 fn steps(context: &mut Context) -> anyhow::Result<End> {
@@ -72,10 +86,7 @@ fn steps(context: &mut Context) -> anyhow::Result<End> {
         store_or_say(context, &why);
     }
     match start {
-        Start::Held(why) => Ok(End {
-            exit: Exit::Held,
-            sentence: format!("held: {why}"),
-        }),
+        Start::Held(why) => Ok(End::with(Exit::Held, format!("held: {why}"))),
         Start::StockEntry => {
             store_or_say(context, "the stock entry was booted");
             Ok(End::ok(format!(
@@ -83,8 +94,21 @@ fn steps(context: &mut Context) -> anyhow::Result<End> {
                 context.file.state.name()
             )))
         }
-        Start::Stay(why) => Ok(End::ok(format!("{}: {why}", context.file.state.name()))),
+        Start::Stay(why) => Ok(stay(context, &before, &why)),
         Start::Look => look_and_go_on(context),
+    }
+}
+
+/// Nothing more in this boot. Values that could not be taken back are worth one reboot, by the run that found them.
+fn stay(context: &Context, before: &State, why: &str) -> End {
+    let unverified = |state: &State| matches!(state, State::RollbackUnverified { .. });
+    let sentence = format!("{}: {why}", context.file.state.name());
+    if !unverified(&context.file.state) {
+        return End::ok(sentence);
+    }
+    End {
+        reboot: !unverified(before),
+        ..End::with(Exit::RollbackUnverified, sentence)
     }
 }
 
@@ -115,17 +139,33 @@ fn look_and_go_on(context: &mut Context) -> anyhow::Result<End> {
     notify::progress("looking at the machine", CARRIER_LIMIT * 3);
     match look::look(&context.host, CARRIER_LIMIT) {
         Ok(look) => decide(context, look),
-        // A commit is not taken back because a cable is out: it is kept, and said.
-        Err(why) if context.file.state.commit().is_some() => {
-            let sentence = format!(
-                "{}, kept although there is no match now: {why}",
-                context.file.state.name()
-            );
-            context.tell(Level::Warn, events::STATE_ENTERED, "", &sentence);
-            context.save()?;
-            Ok(End::ok(sentence))
-        }
+        // Neither a commit nor a rejection is forgotten because a cable is out or a file has a typo.
+        Err(why) if keeps_its_state(&context.file.state) => Ok(keep_state(context, &why)),
         Err(why) => stay_stock(context, &why),
+    }
+}
+
+fn keeps_its_state(state: &State) -> bool {
+    matches!(state, State::Committed(_) | State::Rejected(_))
+}
+
+/// The state stays as it is although no profile matches now.
+fn keep_state(context: &Context, why: &str) -> End {
+    let sentence = format!("{} as before, although now: {why}", context.file.state.name());
+    context.tell(Level::Warn, events::STATE_ENTERED, "", &sentence);
+    save_or_say(context);
+    let exit = match &context.file.state {
+        State::Rejected(_) => Exit::Rejected,
+        State::Committed(commit) if !is_live(context, commit) => Exit::Drift,
+        _ => Exit::Ok,
+    };
+    End::with(exit, sentence)
+}
+
+/// Stores the boots seen; a full or read-only disk is said and changes nothing about the verdict.
+fn save_or_say(context: &Context) {
+    if let Err(error) = context.save() {
+        context.tell(Level::Error, events::STATE_ENTERED, "", &error.to_string());
     }
 }
 
@@ -145,7 +185,10 @@ fn stay_stock(context: &mut Context, why: &str) -> anyhow::Result<End> {
 
 /// Whether the state would be gone at the next boot: our image runs without its state partition.
 fn state_is_volatile(host: &Host) -> bool {
-    let mounts = fs::read_to_string(host.path("/proc/self/mounts")).unwrap_or_default();
+    let Ok(mounts) = fs::read_to_string(host.path("/proc/self/mounts")) else {
+        // What cannot be seen is not trusted to last.
+        return true;
+    };
     mounts.lines().any(|line| {
         let mut fields = line.split(' ');
         matches!((fields.nth(1), fields.next()), (Some("/state"), Some("tmpfs")))
@@ -160,21 +203,19 @@ fn decide(context: &mut Context, look: Look) -> anyhow::Result<End> {
         );
     }
     let layer = &look.chosen.layer;
+    let site = look::site_digest(&look.site);
+    return_to_former_commit(context, &look, &site)?;
     if let State::Rejected(rejection) = &context.file.state
         && rejection.layer == *layer
-        && rejection.profile == look.chosen.profile.name
+        && rejection.site == site
     {
         let sentence = format!(
-            "rejected: {}; stock until the layer changes or `dtn-firstboot retry`",
+            "rejected: {}; stock until the layer or the site's settings change, or `dtn-firstboot retry`",
             rejection.reason
         );
-        context.save()?;
-        return Ok(End {
-            exit: Exit::Rejected,
-            sentence,
-        });
+        save_or_say(context);
+        return Ok(End::with(Exit::Rejected, sentence));
     }
-    let site = look::site_digest(&look.site);
     if let State::Committed(commit) = &context.file.state {
         match start::fit(commit, layer, &look.facts.fingerprint(), &site) {
             Fit::Fits => return verify_commit(context, commit.clone()),
@@ -189,12 +230,29 @@ fn decide(context: &mut Context, look: Look) -> anyhow::Result<End> {
     attempt::attempt(context, &look)
 }
 
+/// After a rejection the early unit may have put the former commit in place again, because what the node would be
+/// given now is what that commit was made for: then it is the state once more.
+fn return_to_former_commit(context: &mut Context, look: &Look, site: &Digest) -> anyhow::Result<()> {
+    let State::Rejected(rejection) = &context.file.state else {
+        return Ok(());
+    };
+    let Some(commit) = rejection.previous.clone() else {
+        return Ok(());
+    };
+    let fits = start::fit(&commit, &look.chosen.layer, &look.facts.fingerprint(), site) == Fit::Fits;
+    if fits && is_live(context, &commit) {
+        context.enter(State::Committed(commit), "the former commit fits again")?;
+    }
+    Ok(())
+}
+
 fn out_of_attempts(context: &mut Context, look: &Look, begun: u32) -> anyhow::Result<End> {
     let reason =
         format!("attempts: {begun} trials of this layer did not end; stock until `dtn-firstboot retry`");
     let rejection = Rejection {
         profile: look.chosen.profile.name.clone(),
         layer: look.chosen.layer.clone(),
+        site: look::site_digest(&look.site),
         reason: reason.clone(),
         verdict: None,
         boot_id: context.boot_id.clone(),
@@ -202,42 +260,56 @@ fn out_of_attempts(context: &mut Context, look: &Look, begun: u32) -> anyhow::Re
         previous: context.file.state.commit().cloned().map(Box::new),
     };
     context.enter(State::Rejected(Box::new(rejection)), &reason)?;
-    Ok(End {
-        exit: Exit::Rejected,
-        sentence: format!("rejected: {reason}"),
-    })
+    Ok(End::with(Exit::Rejected, format!("rejected: {reason}")))
 }
 
 /// Whether the values of `commit` were put in place in this boot.
 fn is_live(context: &Context, commit: &Commit) -> bool {
     let early = early::read_marker(&context.host);
     commit.boot_id == context.boot_id
-        || early.is_some_and(|marker| marker.activated && marker.boot_id == context.boot_id)
+        || early.is_some_and(|marker| marker.live && marker.boot_id == context.boot_id)
 }
 
-/// A new trial starts from stock, and this boot has the values of the former commit live.
+/// A new trial starts from stock, and this boot has the values of the former commit live. From now on nothing is
+/// committed, so the next boot puts nothing in place.
 fn wait_for_boot(context: &mut Context, what: &str) -> anyhow::Result<End> {
-    let sentence = format!("committed, and {what}: the next boot is stock and tries anew");
-    context.tell(Level::Warn, events::STATE_ENTERED, "", &sentence);
-    context.save()?;
-    Ok(End::ok(sentence))
+    let why = format!("{what}; its values stay live in this boot, and the next one tries anew");
+    context.enter(State::Stock { why: why.clone() }, &why)?;
+    Ok(End::ok(format!("stock: {why}")))
+}
+
+/// How long tuned may take to apply a committed profile after its unit has started.
+const TUNED_SETTLES: Duration = Duration::from_secs(30);
+
+/// The knobs that do not have their committed value. tuned counts as started before it has applied its profile, so a
+/// difference is looked at again for a while.
+fn differing(context: &Context, commit: &Commit) -> Vec<String> {
+    let doors = Doors::new(&context.host);
+    let deadline = Instant::now() + TUNED_SETTLES;
+    loop {
+        let active = status::active(&context.host, &commit.plan, &doors);
+        let wrong: Vec<_> = active.into_iter().filter(|knob| !knob.ok).collect();
+        if wrong.is_empty() || Instant::now() >= deadline || notify::stop_asked() {
+            return wrong.iter().map(difference).collect();
+        }
+        std::thread::sleep(Duration::from_secs(2));
+    }
+}
+
+fn difference(knob: &ActiveKnob) -> String {
+    let now = knob.now.as_ref().map_or("unreadable", |value| value.as_str());
+    format!("{} is {now}, committed {}", knob.knob, knob.committed)
 }
 
 /// A committed boot: the early unit did the work, this only looks.
 fn verify_commit(context: &mut Context, commit: Box<Commit>) -> anyhow::Result<End> {
-    let doors = Doors::new(&context.host);
-    let differing: Vec<String> = status::active(&context.host, &commit.plan, &doors)
-        .into_iter()
-        .filter(|knob| !knob.ok)
-        .map(|knob| {
-            let now = knob
-                .now
-                .map_or_else(|| "unreadable".to_owned(), |value| value.to_string());
-            format!("{} is {now}, committed {}", knob.knob, knob.committed)
-        })
-        .collect();
     let activated = is_live(context, &commit);
-    context.save()?;
+    let differing = if activated {
+        differing(context, &commit)
+    } else {
+        Vec::new()
+    };
+    save_or_say(context);
     let profile = &commit.profile;
     let sentence = match (activated, differing.is_empty()) {
         (true, true) => format!(
@@ -254,8 +326,5 @@ fn verify_commit(context: &mut Context, commit: Box<Commit>) -> anyhow::Result<E
     let good = activated && differing.is_empty();
     let level = if good { Level::Info } else { Level::Warn };
     context.tell(level, events::STATE_ENTERED, profile, &sentence);
-    Ok(End {
-        exit: if good { Exit::Ok } else { Exit::Drift },
-        sentence,
-    })
+    Ok(End::with(if good { Exit::Ok } else { Exit::Drift }, sentence))
 }

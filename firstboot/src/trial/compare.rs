@@ -61,7 +61,7 @@ pub(super) fn no_value(reading: &Reading) -> String {
 /// Whether `found` is what a device makes of `wanted`, where it was `before`.
 ///
 /// A device that rounds may give less or more, but must have moved: a value that is as it was before was not set.
-pub(super) fn fits(knob: &KnobId, before: &Value, wanted: &Value, found: &Value) -> bool {
+pub fn fits(knob: &KnobId, before: &Value, wanted: &Value, found: &Value) -> bool {
     if found == wanted {
         return true;
     }

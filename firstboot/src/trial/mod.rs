@@ -23,7 +23,7 @@ mod report;
 mod rollback;
 mod transaction;
 
-pub use compare::{Mismatch, verify};
+pub use compare::{Mismatch, fits, verify};
 pub use recover::{RecoverError, recover, settle};
 pub use report::{
     Applied, ApplyReport, FileLeft, ModuleFailure, RollbackReport, StepError, Stopped, Undone, Unverified,

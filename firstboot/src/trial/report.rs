@@ -13,6 +13,9 @@ pub struct ApplyReport {
     pub applied: Vec<Applied>,
     /// Knobs that had it before.
     pub already: Vec<KnobId>,
+    /// NIC settings that the driver took without an error and did not change: unsupported in all but name. Nothing was
+    /// changed, so nothing is wrong; they are not part of what is proved and kept.
+    pub ignored: Vec<KnobId>,
     /// Modules that could not be loaded. No error by itself: a knob that needs one is refused and stops the apply.
     pub modules_failed: Vec<ModuleFailure>,
     /// Where it stopped; `None` when all steps were done. Nothing is taken back yet.
@@ -58,6 +61,16 @@ pub enum StepError {
     /// Its intent could not be recorded, so nothing was written.
     #[error("{0}")]
     Journal(#[from] JournalError),
+    /// The driver took the value and kept the old one.
+    #[error("{knob}: the driver takes {wanted:?} without an error and keeps {kept:?}")]
+    Ignored {
+        /// The knob.
+        knob: KnobId,
+        /// What was written.
+        wanted: String,
+        /// What it had and has.
+        kept: String,
+    },
     /// It was written without an error, and reads otherwise.
     #[error("{knob}: wrote {wanted:?}, and it reads {found:?}")]
     NotKept {

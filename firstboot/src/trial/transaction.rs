@@ -85,6 +85,10 @@ impl<'a> Transaction<'a> {
             match self.apply_step(step) {
                 Ok(Some(applied)) => report.applied.push(applied),
                 Ok(None) => report.already.push(step.knob.clone()),
+                Err(error @ StepError::Ignored { .. }) => {
+                    log::info!("{error}");
+                    report.ignored.push(step.knob.clone());
+                }
                 Err(error) => {
                     let knob = step.knob.clone();
                     report.stopped = Some(Stopped { knob, error });
@@ -167,6 +171,13 @@ impl<'a> Transaction<'a> {
         let now = compare::value_of(&step.knob, self.doors.read(&step.knob)?)?;
         if compare::fits(&step.knob, before, &step.to, &now) {
             return Ok(now);
+        }
+        if now == *before && matches!(step.knob, KnobId::Nic(..)) {
+            return Err(StepError::Ignored {
+                knob: step.knob.clone(),
+                wanted: step.to.to_string(),
+                kept: now.to_string(),
+            });
         }
         Err(StepError::NotKept {
             knob: step.knob.clone(),

@@ -2,7 +2,7 @@
 
 use crate::group::Group;
 
-/// Who writes a knob on a committed host; there is exactly one for each knob (design section 5).
+/// Who writes a knob on a committed host; there is exactly one for each knob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Owner {

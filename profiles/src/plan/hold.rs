@@ -60,6 +60,22 @@ fn evidence_of(group: Group, policy: Unproved) -> GroupEvidence {
 }
 
 impl Plan {
+    /// The plan without some knobs; they are skipped, for the reason given.
+    #[must_use]
+    pub fn without_knobs(mut self, knobs: &[KnobId], why: &str) -> Plan {
+        let (dropped, kept): (Vec<Step>, Vec<Step>) = self
+            .steps
+            .into_iter()
+            .partition(|step| knobs.contains(&step.knob));
+        self.steps = kept;
+        self.skipped.extend(dropped.iter().map(|step| Skipped {
+            knob: step.knob.to_string(),
+            group: step.group,
+            why: why.to_owned(),
+        }));
+        self
+    }
+
     /// The plan without some groups; their steps are skipped for the reason given. What only our tuned profile keeps
     /// up goes with it.
     #[must_use]
