@@ -198,12 +198,29 @@ fn the_first_failure_stops_the_apply_and_names_the_step() {
 #[test]
 fn a_write_without_effect_is_a_failure() {
     let (node, mut memory) = (node(), Memory::stock());
-    memory.deaf.push(knob(RING));
+    memory.deaf.push(knob(CONTROL));
+    let was = memory.value(CONTROL);
     let mut trial = Transaction::begin(&node.host, &memory, &node.journal).unwrap();
     let stopped = trial.apply(&whole_plan()).stopped.unwrap();
-    assert_eq!(
-        stopped.to_string(),
-        format!("{RING}: wrote \"8192\", and it reads \"512\"")
+    let said = stopped.to_string();
+    assert!(said.starts_with(&format!("{CONTROL}: wrote ")), "{said}");
+    assert!(said.ends_with(&format!("and it reads {was:?}")), "{said}");
+}
+
+#[test]
+fn a_driver_that_takes_a_value_and_keeps_the_old_one_is_left_alone() {
+    let (node, mut memory) = (node(), Memory::stock());
+    memory.deaf.push(knob(RING));
+    let mut trial = Transaction::begin(&node.host, &memory, &node.journal).unwrap();
+    let plan = whole_plan();
+    let report = trial.apply(&plan);
+    assert!(report.stopped.is_none(), "{:?}", report.stopped);
+    assert_eq!(report.ignored, [knob(RING)]);
+    assert_eq!(report.applied.len() + report.already.len(), plan.steps.len() - 1);
+    assert!(
+        trial
+            .verify(&plan.without_knobs(&report.ignored, "ignored"))
+            .is_empty()
     );
 }
 
