@@ -43,7 +43,7 @@ pub fn anonymise(facts: &mut Facts) -> Result<(), serde_json::Error> {
     let mut tree = serde_json::to_value(&*facts)?;
     let mut names = Names::of(facts);
     names.rewrite(&mut tree);
-    *facts = serde_json::from_value(tree)?;
+    *facts = Facts::from_value(tree)?;
     Ok(())
 }
 
@@ -56,7 +56,7 @@ struct Names {
 
 impl Names {
     fn of(facts: &Facts) -> Self {
-        let hostname = facts.host.extra.get("hostname").and_then(Value::as_str);
+        let hostname = facts.host.hostname.as_deref();
         let mut names = Self {
             // A short name would match inside of words that are none of its business.
             hostname: hostname

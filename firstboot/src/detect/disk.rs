@@ -60,9 +60,7 @@ pub(super) fn read(
         block.nvme_transport = nvme_transport(source, &mut disk);
     }
     if block.transport.as_deref() == Some("raid") {
-        block
-            .extra
-            .extend(signs.scsi_host.map(|driver| ("driver".to_owned(), driver.into())));
+        block.driver = signs.scsi_host;
     }
     block.errors.append(&mut disk.errors);
     block

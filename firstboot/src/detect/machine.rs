@@ -44,10 +44,7 @@ fn system(host: &Host, source: &dyn Source, machine: &mut facts::Host) {
         .text("arch", "sys/kernel/arch")
         .or_else(|| host.is_live().then(|| std::env::consts::ARCH.to_owned()));
     machine.cmdline = proc.text("cmdline", "cmdline");
-    let name = proc.text("hostname", "sys/kernel/hostname");
-    if let Some(name) = name {
-        machine.extra.insert("hostname".to_owned(), name.into());
-    }
+    machine.hostname = proc.text("hostname", "sys/kernel/hostname");
     let meminfo = source
         .text("/proc/meminfo", ONE_TABLE)
         .and_then(|text| memory_gib(&text));

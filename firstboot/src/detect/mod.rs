@@ -96,7 +96,7 @@ pub fn detect_through(host: &Host, source: &dyn Source, ethtool: Option<&dyn Eth
 fn filesystem(block: &facts::Block, mounts: &[facts::Mount]) -> Option<String> {
     let name = block.name.as_deref()?;
     let lies_on = |mount: &&facts::Mount| {
-        let disks = mount.extra.get("disks").and_then(|disks| disks.as_array());
+        let disks = mount.disks.as_ref();
         disks.is_some_and(|disks| disks.iter().any(|disk| disk == name))
     };
     let types: BTreeSet<&str> = mounts
@@ -112,5 +112,5 @@ fn raid_driver(blocks: &[facts::Block]) -> Option<String> {
     let volume = blocks
         .iter()
         .find(|block| block.transport.as_deref() == Some("raid"))?;
-    volume.extra.get("driver")?.as_str().map(str::to_owned)
+    volume.driver.clone()
 }

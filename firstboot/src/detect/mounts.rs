@@ -152,21 +152,18 @@ pub(super) fn read(
         .map(|mounted| {
             let disks = disks_of(source, mounted, stacking);
             let system = disks.iter().any(|disk| root.contains(disk));
-            let mut mount = facts::Mount {
+            facts::Mount {
                 fstype: Some(mounted.fstype.clone()),
                 source_kind: Some(source_kind(&mounted.fstype, &disks).to_owned()),
                 target_role: role(&mounted.target, system).map(str::to_owned),
                 target: Some(mounted.target.clone()),
                 options: Some(mounted.options.clone().into()),
                 mountstats: statistics.get(&mounted.target).map(|text| text.as_str().into()),
+                disks: Some(disks)
+                    .filter(|disks| !disks.is_empty())
+                    .map(|disks| disks.into_iter().collect()),
                 ..facts::Mount::default()
-            };
-            if !disks.is_empty() {
-                mount
-                    .extra
-                    .insert("disks".to_owned(), disks.into_iter().collect());
             }
-            mount
         })
         .collect();
     mounts.reverse();

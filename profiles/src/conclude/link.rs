@@ -60,20 +60,12 @@ fn share_of_bond(bond: &Nic) -> Option<u32> {
     let sum = known_speed(bond.speed_mbps)?;
     // An active-backup bond or team shows the speed of its active leg.
     let mode = bond.bond_mode.as_deref().unwrap_or_default();
-    let runner = bond
-        .extra
-        .get("team_runner")
-        .and_then(serde_json::Value::as_str)
-        .unwrap_or_default();
+    let runner = bond.team_runner.as_deref().unwrap_or_default();
     if mode.contains("active-backup") || runner == "activebackup" {
         return Some(sum);
     }
-    let active = bond
-        .extra
-        .get("aggregator_ports")
-        .and_then(serde_json::Value::as_u64);
-    let legs = active.or_else(|| bond.members.as_ref().map(|members| members.len() as u64))?;
-    sum.checked_div(u32::try_from(legs).ok()?)
+    let listed = || u32::try_from(bond.members.as_ref()?.len()).ok();
+    sum.checked_div(bond.aggregator_ports.or_else(listed)?)
 }
 
 /// The speed of the data link.
