@@ -3,6 +3,9 @@
 //! Fields: `DTNFORGE_PROFILE`, `DTNFORGE_STATE`, `DTNFORGE_REASON`, `DTNFORGE_BOOT_ID`. The unit sends its output to
 //! the console as well, so the same sentence is on the serial line. When there is no journal (a test, a rescue
 //! shell), the sentence goes to standard error.
+//!
+//! `journalctl -x` shows an explanation beside each event: the overlay `agent` has it in
+//! `usr/lib/systemd/catalog/dtnforge.catalog`, under the same ids.
 
 use log::{Level, LevelFilter};
 use std::io::Write;
@@ -22,6 +25,11 @@ pub const ROLLED_BACK: MessageId = MessageId("c7d2e5f8a1b3496d80e4f7c9b2a5d813")
 /// The early unit put a committed plan in place, or did not and says why.
 pub const ACTIVATED: MessageId = MessageId("91b4a7d0e3f64c2985d1c8b7e6a50f32");
 
+/// Committed values are not the live ones.
+pub const DRIFT_FOUND: MessageId = MessageId("7be0c5a94d1f4a6e8b32f1d06c9a7e54");
+/// An admin put back the values of a label.
+pub const LABEL_RESTORED: MessageId = MessageId("e41d8f03b7a2465c9f60d2c8a5b37e19");
+
 /// All message ids with their names, for documentation and tests.
 pub const ALL: &[(&str, MessageId)] = &[
     ("state-entered", STATE_ENTERED),
@@ -29,6 +37,8 @@ pub const ALL: &[(&str, MessageId)] = &[
     ("round-ended", ROUND_ENDED),
     ("rolled-back", ROLLED_BACK),
     ("activated", ACTIVATED),
+    ("drift-found", DRIFT_FOUND),
+    ("label-restored", LABEL_RESTORED),
 ];
 
 /// What an event is about.
@@ -94,17 +104,4 @@ pub fn start() {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn message_ids_are_well_formed_and_differ() {
-        for (index, (name, id)) in ALL.iter().enumerate() {
-            assert!(
-                id.0.len() == 32 && id.0.chars().all(|c| c.is_ascii_hexdigit()),
-                "{name}"
-            );
-            assert!(ALL[..index].iter().all(|(_, other)| other.0 != id.0), "{name}");
-        }
-    }
-}
+mod tests;
