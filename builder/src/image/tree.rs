@@ -11,7 +11,7 @@ use crate::stage::{Failed, Inputs, Made, Pipeline, StageError, Work};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-const CODE: u32 = 5;
+const CODE: u32 = 6;
 /// Places that a node mounts something on.
 const MOUNT_POINTS: [&str; 2] = ["state", "usr/lib/dtnforge/layers"];
 /// Files with a fixed content: the machine's name is given on first boot, and a preset file ends in `disable *`,
@@ -95,6 +95,10 @@ fn assemble(
     }
     Inside::new(&tree, "systemctl")
         .args(["preset-all", "--preset-mode=full"])
+        .run(&work.log)?;
+    // The packages' build made the catalog without the overlays' part, and no node makes it anew (`var/.updated`).
+    Inside::new(&tree, "journalctl")
+        .args(["--update-catalog"])
         .run(&work.log)?;
     scrub::check_no_keys(&tree)?;
     bound_times(&tree, context.epoch)?;
