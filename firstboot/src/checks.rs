@@ -7,11 +7,17 @@
 //! | check | asks |
 //! |---|---|
 //! | `link:<interface>` | does each data NIC have carrier, at the speed that it had? |
+//! | `network` | has an interface with carrier an address that reaches beyond its link? |
 //! | `gateway:ipv4`, `gateway:ipv6` | does the default router answer on the link, where there is one? |
 //! | `sshd` | does something listen on the ports of sshd? |
 //! | `failed-units` | which units have failed since; listed, never required |
+//!
+//! The same looks tell whether a boot is good ([`configured`], [`listening`]) and whether a committed node has lost its
+//! network ([`Known`]).
 
 mod gateway;
+mod loss;
+mod network;
 mod sshd;
 mod units;
 
@@ -20,6 +26,9 @@ use crate::host::Host;
 use dtnforge_profiles::conclude::Conclusions;
 use dtnforge_profiles::verdict::Check;
 pub use gateway::{Family, Gateway, Neighbour};
+pub use loss::{Known, Loss};
+pub use network::{configured, waiting_for_address};
+pub use sshd::listening;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -34,6 +43,8 @@ const STEP: Duration = Duration::from_millis(500);
 pub struct Observation {
     /// The data NICs.
     pub links: Vec<Link>,
+    /// By which interface the network is configured, or what is missing.
+    pub network: Result<String, String>,
     /// The default router of each family that has one.
     pub gateways: Vec<Gateway>,
     /// The ports of sshd that something listens on; loopback does not count.
@@ -44,8 +55,14 @@ pub struct Observation {
 
 /// Looks once. A router that has not been talked to is given a few seconds to answer.
 pub fn observe(host: &Host, conclusions: &Conclusions) -> Observation {
+    observe_ports(host, &conclusions.data_nics)
+}
+
+/// As [`observe`], with the data NICs by name.
+pub fn observe_ports(host: &Host, ports: &[String]) -> Observation {
     Observation {
-        links: detect::links(host, &conclusions.data_nics),
+        links: detect::links(host, ports),
+        network: network::configured(host),
         gateways: gateway::observe(host, &SystemClock::default()),
         ssh_ports: sshd::listening(host),
         failed_units: units::failed(host),
@@ -87,6 +104,7 @@ pub fn compare(before: &Observation, after: &Observation) -> Vec<Check> {
             )
         })
         .collect();
+    checks.push(network::compare(&before.network, &after.network));
     checks.extend(gateway::compare(&before.gateways, &after.gateways));
     checks.push(sshd::compare(&before.ssh_ports, &after.ssh_ports));
     checks.push(units::compare(&before.failed_units, &after.failed_units));

@@ -18,7 +18,7 @@ const DEFAULT: u16 = 22;
 const LISTEN: &str = "0A";
 
 /// The ports of sshd that something listens on, loopback aside.
-pub(super) fn listening(host: &Host) -> BTreeSet<u16> {
+pub fn listening(host: &Host) -> BTreeSet<u16> {
     let mut open = BTreeSet::new();
     for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
         // Listeners come first in the table, so a table that was cut (a busy node) has them all.

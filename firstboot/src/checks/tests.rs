@@ -12,6 +12,7 @@ fn link(carrier: bool, speed_mbps: Option<i64>) -> Link {
 fn seen(link: Link) -> Observation {
     Observation {
         links: vec![link],
+        network: Ok("eth0 has carrier and a public address".into()),
         gateways: Vec::new(),
         ssh_ports: BTreeSet::from([22]),
         failed_units: Ok(BTreeSet::new()),
@@ -85,10 +86,32 @@ fn a_data_nic_that_is_gone_fails() {
 }
 
 #[test]
+fn an_address_that_was_missing_before_the_trial_is_not_missed_after_it() {
+    let without = || Observation {
+        network: Err("carrier on eth0, but no address that reaches beyond the link".into()),
+        ..seen(link(true, None))
+    };
+    let judged = |before, after| {
+        let check = compare(&before, &after).remove(1);
+        assert_eq!(check.name, "network");
+        (check.ok, check.required, check.detail)
+    };
+    let missing = "carrier on eth0, but no address that reaches beyond the link";
+    assert_eq!(
+        judged(seen(link(true, None)), without()),
+        (false, true, missing.to_owned())
+    );
+    assert_eq!(
+        judged(without(), without()),
+        (false, false, format!("{missing}; it failed before the trial too"))
+    );
+}
+
+#[test]
 fn every_check_has_its_stable_name() {
     let checks = compare(&seen(link(true, None)), &seen(link(true, None)));
     let names: Vec<&str> = checks.iter().map(|check| check.name.as_str()).collect();
-    assert_eq!(names, ["link:eth0", "sshd", "failed-units"]);
+    assert_eq!(names, ["link:eth0", "network", "sshd", "failed-units"]);
 }
 
 /// A clock that only sleeping moves.

@@ -9,9 +9,14 @@ use super::source::{ONE_TABLE, ReadError, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 
+/// Nobody was asked yet whether the address is taken (`IFA_F_TENTATIVE`).
+const TENTATIVE: u32 = 0x40;
+/// It is taken by another node (`IFA_F_DADFAILED`).
+const TAKEN: u32 = 0x08;
+
 /// How far an address reaches; later variants reach further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Scope {
+pub(crate) enum Scope {
     /// Only on its link.
     LinkLocal,
     /// Inside a site: RFC 1918, carrier-grade NAT, unique local.
@@ -22,7 +27,7 @@ pub(super) enum Scope {
 
 impl Scope {
     /// The word in a report.
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Scope::LinkLocal => "link-local",
             Scope::Private => "private",
@@ -55,7 +60,7 @@ fn is_carrier_nat(address: Ipv4Addr) -> bool {
 ///
 /// # Errors
 /// The file that could not be read, and why.
-pub(super) fn scopes(
+pub(crate) fn scopes(
     source: &dyn Source,
     routes: &[Route],
 ) -> Result<BTreeMap<String, Scope>, (&'static str, ReadError)> {
@@ -109,13 +114,16 @@ fn parse_fib_trie(text: &str) -> BTreeSet<IpAddr> {
     addresses
 }
 
-/// /proc/net/if_inet6: `address index prefix scope flags interface`.
+/// /proc/net/if_inet6: `address index prefix scope flags interface`. An address that another node has, or that is
+/// still being asked about, is none yet.
 fn parse_if_inet6(text: &str) -> Vec<(String, IpAddr)> {
     let line = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let [address, _, _, _, _, interface] = fields[..] else {
+        let [address, _, _, _, flags, interface] = fields[..] else {
             return None;
         };
+        let flags = u32::from_str_radix(flags, 16).ok()?;
+        (flags & (TENTATIVE | TAKEN) == 0).then_some(())?;
         Some((interface.to_owned(), ipv6_hex(address)?.into()))
     };
     text.lines().filter_map(line).collect()
@@ -178,8 +186,10 @@ mod tests {
     }
 
     #[test]
-    fn ipv6_addresses_name_their_interface() {
-        let text = "fe8000000000000000fc00fffe000001 04 40 20 80     eth0\nshort\n";
+    fn ipv6_addresses_name_their_interface_once_they_are_its_own() {
+        let text = "fe8000000000000000fc00fffe000001 04 40 20 80     eth0\nshort\n\
+                    20010db8000000000000000000000001 04 40 00 c0     eth0\n\
+                    20010db8000000000000000000000002 04 40 00 88     eth0\n";
         let found = parse_if_inet6(text);
         assert_eq!(
             found,

@@ -32,6 +32,7 @@ mod transport;
 
 use crate::door::ethtool::{Ethtool, KernelEthtool};
 use crate::host::Host;
+pub(crate) use address::{Scope, scopes};
 pub use anonymise::anonymise;
 pub use carrier::{
     Clock, Ended, Link, SystemClock, Waited, candidates, known_speed, links, wait_for_carrier,
