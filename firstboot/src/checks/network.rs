@@ -186,7 +186,8 @@ mod tests {
     fn addresses(root: &Path, interfaces: &[&str]) {
         let net = root.join("proc/net");
         fs::create_dir_all(&net).unwrap();
-        let mut routes = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n".to_owned();
+        let mut routes =
+            "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n".to_owned();
         let mut trie = String::new();
         for (number, name) in interfaces.iter().enumerate() {
             let network = u32::from_ne_bytes([10, 0, u8::try_from(number).unwrap(), 0]);
