@@ -32,7 +32,12 @@ pub(super) fn candidates(facts: &Facts) -> Vec<Port<'_>> {
         let bond = master
             .filter(|master| is_bond(master))
             .or_else(|| bond_with_member(facts, name));
-        ports.push(Port { name, nic, bond });
+        ports.push(Port {
+            name,
+            nic,
+            bond,
+            facts,
+        });
     }
     ports
 }
@@ -51,7 +56,9 @@ fn may_carry_data(nic: &Nic, facts: &Facts) -> bool {
     if USER_SPACE_DRIVERS.contains(&driver)
         || nic.driver_bound == Some(false)
         || is_usb(nic)
+        || is_wireless(nic)
         || is_accelerator(nic)
+        || is_below_synthetic(nic, facts)
     {
         return false;
     }
@@ -76,6 +83,14 @@ fn is_synthetic(nic: &Nic, facts: &Facts) -> bool {
         || (nic.kind.as_deref() == Some("virtual") && facts.nics.iter().any(vf_below))
 }
 
+/// The fast path of Hyper-V and Azure: a VF, whose traffic belongs to the synthetic interface even where the report does
+/// not say that it is below it.
+fn is_below_synthetic(nic: &Nic, facts: &Facts) -> bool {
+    let is_vf = nic.kind.as_deref() == Some("vf") || nic.driver.as_deref() == Some("mana");
+    let synthetic = |nic: &Nic| nic.driver.as_deref() == Some("hv_netvsc");
+    is_vf && nic.fabric.is_none() && facts.nics.iter().any(synthetic)
+}
+
 fn is_master(nic: &Nic, facts: &Facts) -> bool {
     facts
         .nics
@@ -97,6 +112,12 @@ fn is_usb(nic: &Nic) -> bool {
         || nic.usb_id.is_some()
         || USB_DRIVERS.contains(&driver)
         || is_usb_name(name)
+}
+
+/// The names of wireless interfaces: `wlan0`, `wlp2s0`, `wwan0`.
+fn is_wireless(nic: &Nic) -> bool {
+    let name = nic.name.as_deref().unwrap_or_default();
+    name.starts_with("wl") || name.starts_with("ww")
 }
 
 /// `usb0`, or a predictable name with a USB port in it, `enp0s20f0u7u2c2`.

@@ -4,10 +4,13 @@
 //! and its key stands in [`Conclusions::cannot_tell`], or the answer is unknown. Each answer comes with its reason.
 
 mod candidates;
+mod ceiling;
 mod classes;
 mod link;
+mod medium;
 mod ports;
 mod size;
+mod stack;
 mod storage;
 mod virtualised;
 

@@ -1,8 +1,9 @@
 //! Which ports carry data: of those that may, the fastest with link, each once.
 
-use super::Reasons;
 use super::candidates::candidates;
+use super::ceiling;
 use super::link::{self, LinkState};
+use super::{Reasons, stack};
 use crate::facts::{Facts, Nic};
 
 /// A port that may carry data.
@@ -12,6 +13,8 @@ pub(super) struct Port<'a> {
     pub(super) nic: &'a Nic,
     /// The bond or team that it is a leg of.
     pub(super) bond: Option<&'a Nic>,
+    /// All that is known of the host.
+    pub(super) facts: &'a Facts,
 }
 
 impl Port<'_> {
@@ -34,41 +37,18 @@ impl Port<'_> {
         Some(slot.rsplit_once('.').map_or(slot, |(card, _)| card))
     }
 
-    /// Whether an address that others can reach is on it.
+    /// Whether an address that others can reach is on it, or on a bond, VLAN or bridge above it.
     fn has_address(&self) -> bool {
-        let of = |nic: &Nic| {
+        stack::above(self.nic, self.facts).into_iter().any(|nic| {
             let scope = nic
                 .addr_scope
                 .as_ref()
                 .map(ToString::to_string)
                 .unwrap_or_default();
             nic.default_network == Some(true) || scope.contains("public") || scope.contains("private")
-        };
-        of(self.nic) || self.bond.is_some_and(of)
+        })
     }
 }
-
-/// Drivers of cards that reach 1 Gb/s at most.
-const GIGABIT_DRIVERS: &[&str] = &[
-    "tg3",
-    "igb",
-    "igc",
-    "e1000",
-    "e1000e",
-    "r8169",
-    "r8125",
-    "8139cp",
-    "8139too",
-    "bnx2",
-    "forcedeth",
-    "sky2",
-    "skge",
-    "jme",
-    "macb",
-    "bcmgenet",
-    "stmmac",
-    "dwmac",
-];
 
 /// The data ports of a host, and why them.
 pub(super) fn choose<'a>(facts: &'a Facts, reasons: &mut Reasons) -> Vec<Port<'a>> {
@@ -159,12 +139,19 @@ fn without_link_state<'a>(all: Vec<Port<'a>>, reasons: &mut Reasons) -> Vec<Port
         .into_iter()
         .filter(|port| !down(port) && !port.is_fabric())
         .collect();
-    narrow(&mut ports, |port| {
-        !GIGABIT_DRIVERS.contains(&port.nic.driver.as_deref().unwrap_or_default())
-    });
+    narrow(&mut ports, |port| ceiling::mbps(port.nic) != Some(1_000));
+    let many = ports.len();
+    narrow(&mut ports, |port| ceiling::mbps(port.nic).is_none());
     narrow(&mut ports, |port| !port.name.starts_with("pci-"));
-    if ports.len() > 1 && !is_one_bond(&ports) {
+    if many > 1 && !is_one_bond(&ports) {
         reasons.unsure("data_nic");
+    }
+    if ports.len() > 1 && are_alike(&ports) {
+        reasons.why.push(format!(
+            "data_nics: {}, alike, and none shows its link",
+            names(&ports)
+        ));
+        return ports;
     }
     if is_one(&ports) {
         reasons.why.push(format!(
@@ -175,7 +162,7 @@ fn without_link_state<'a>(all: Vec<Port<'a>>, reasons: &mut Reasons) -> Vec<Port
     }
     if !ports.is_empty() {
         reasons.why.push(format!(
-            "data_nics: cannot tell, {} are alike and show no link",
+            "data_nics: cannot tell, none of {} shows its link",
             names(&ports)
         ));
     }
@@ -203,6 +190,16 @@ fn is_one(ports: &[Port<'_>]) -> bool {
         card.is_some() && ports.iter().all(|port| port.card() == card)
     };
     ports.len() == 1 || is_one_bond(ports) || (!ports.is_empty() && one_card())
+}
+
+/// Ports of equal cards.
+fn are_alike(ports: &[Port<'_>]) -> bool {
+    let kind = |port: &Port<'_>| (port.nic.driver.clone(), port.nic.model.clone());
+    let first = ports.first().map(kind);
+    first
+        .as_ref()
+        .is_some_and(|(driver, model)| driver.is_some() && model.is_some())
+        && ports.iter().all(|port| Some(kind(port)) == first)
 }
 
 fn names(ports: &[Port<'_>]) -> String {
@@ -235,7 +232,7 @@ fn note_doubts(chosen: &[Port<'_>], slower: &[Port<'_>], all: &[Port<'_>], best:
     if best < 10_000 {
         let idle = all.iter().filter(|port| port.state() == LinkState::Unknown);
         let idle: Vec<_> = idle
-            .filter(|port| !GIGABIT_DRIVERS.contains(&port.nic.driver.as_deref().unwrap_or("")))
+            .filter(|port| ceiling::mbps(port.nic) != Some(1_000))
             .collect();
         if let Some(port) = idle.first() {
             reasons

@@ -1,7 +1,7 @@
 //! What holds the data: a mount that says so, else the local disks without the system disk.
 
 use super::classes::StorageClass;
-use super::{Reasons, size};
+use super::{Reasons, medium, size};
 use crate::facts::{Block, Facts, Mount};
 use std::collections::BTreeMap;
 
@@ -24,6 +24,9 @@ pub(super) fn conclude(facts: &Facts, reasons: &mut Reasons) -> Store {
     classes.dedup();
     match classes.as_slice() {
         [] => local(facts, reasons),
+        [StorageClass::Unknown] => {
+            unknown("the data is on a file system without a class".to_owned(), reasons)
+        }
         [class] => {
             reasons
                 .why
@@ -58,8 +61,32 @@ fn data_mount(mount: &Mount) -> Option<StorageClass> {
         "ceph" | "fuse.ceph" | "fuse.ceph-fuse" => Some(StorageClass::CephFs),
         "lustre" => Some(StorageClass::Lustre),
         "beegfs" => Some(StorageClass::BeeGfs),
+        other if is_remote(other) => Some(StorageClass::Unknown),
         _ => None,
     }
+}
+
+/// File systems whose data is not on the disks of this host, and for which there is no class.
+fn is_remote(fstype: &str) -> bool {
+    const REMOTE: &[&str] = &[
+        "gpfs",
+        "mmfs",
+        "cifs",
+        "smb3",
+        "glusterfs",
+        "pvfs2",
+        "orangefs",
+        "afs",
+        "9p",
+        "virtiofs",
+        "wekafs",
+        "panfs",
+        "gfs2",
+        "ocfs2",
+        "dfs",
+        "curvefs",
+    ];
+    REMOTE.contains(&fstype) || fstype.starts_with("fuse")
 }
 
 /// Whether the server hands out layouts: `pnfs=LAYOUT_...` in mountstats. `pnfs=not configured` is none.
@@ -221,7 +248,7 @@ fn class_of(block: &Block) -> StorageClass {
         .nvme_transport
         .as_deref()
         .is_some_and(|transport| transport != "pcie");
-    let medium = match block.rotational {
+    let flag = match block.rotational {
         Some(false) => StorageClass::Ssd,
         Some(true) => StorageClass::Hdd,
         None => StorageClass::Unknown,
@@ -230,13 +257,26 @@ fn class_of(block: &Block) -> StorageClass {
         Some("nvme") if network => StorageClass::Unknown,
         Some("nvme") => StorageClass::Nvme,
         Some("virtio" | "dasd") => StorageClass::Unknown,
-        _ => medium,
+        Some("raid") => flag,
+        _ if flag == StorageClass::Unknown => likely_medium(block),
+        _ => flag,
     }
+}
+
+/// Without a flag: the model number, or a cache above it, which only slow disks are given.
+fn likely_medium(block: &Block) -> StorageClass {
+    let mut holders = block.holders.iter().flatten();
+    let cached = holders.any(|holder| holder.starts_with("bcache"));
+    let by_cache = cached.then_some(StorageClass::Hdd);
+    medium::by_model(block)
+        .or(by_cache)
+        .unwrap_or(StorageClass::Unknown)
 }
 
 /// One small disk may be the system disk, a RAID volume may lie about its medium, and two classes may both hold data.
 fn note_doubts(disks: &[Disk<'_>], class: StorageClass, reasons: &mut Reasons) {
     let raid = |disk: &Disk<'_>| disk.block.transport.as_deref() == Some("raid");
+    let by_name = |disk: &Disk<'_>| disk.class != StorageClass::Nvme && disk.block.rotational.is_none();
     let small = |disk: &Disk<'_>| disk.bytes.is_none_or(|bytes| bytes <= 1_050_000_000_000);
     let few = disks.len() == 1 || (disks.len() == 2 && disks[0].bytes == disks[1].bytes);
     let only_root = disks.iter().all(|disk| disk.block.holds_root == Some(true));
@@ -249,7 +289,9 @@ fn note_doubts(disks: &[Disk<'_>], class: StorageClass, reasons: &mut Reasons) {
         || (few && disks.iter().all(small))
         || only_root
         || disks.iter().any(|disk| disk.class == StorageClass::Unknown)
-        || disks.iter().any(|disk| disk.class == class && raid(disk));
+        || disks
+            .iter()
+            .any(|disk| disk.class == class && (raid(disk) || by_name(disk)));
     if doubtful {
         reasons.unsure("storage_class");
     }

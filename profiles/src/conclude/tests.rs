@@ -211,3 +211,74 @@ fn small_disks_caches_and_media_of_the_service_processor_hold_no_data() {
         StorageClass::Unknown
     );
 }
+
+#[test]
+fn data_on_a_file_system_without_a_class_is_not_on_the_local_disks() {
+    let facts = |fstype: &str| {
+        format!(
+            "[[block]]\nname = 'nvme0n1'\ntransport = 'nvme'\nsize = '7T'\n\
+             [[mount]]\nfstype = '{fstype}'\ntarget_role = 'data (/data)'\n"
+        )
+    };
+    for fstype in ["gpfs", "cifs", "fuse.s3fs"] {
+        let seen = concluded(&facts(fstype));
+        assert_eq!(seen.storage_class, StorageClass::Unknown, "{fstype}");
+        assert!(seen.cannot_tell.contains(&"storage_class".to_owned()));
+    }
+    assert_eq!(concluded(&facts("xfs")).storage_class, StorageClass::Nvme);
+}
+
+#[test]
+fn a_disk_without_a_flag_is_likely_what_its_model_number_says() {
+    let seen = concluded(
+        "[[block]]\nname = 'sda'\ntransport = 'sas'\nsize = '16T'\nmodel = 'ST16000NM001G'\n\
+         [[block]]\nname = 'sdb'\ntransport = 'sas'\nsize = '16T'\nmodel = 'ST16000NM001G'\n\
+         [[block]]\nname = 'sdc'\ntransport = 'sas'\nsize = '400G'\nmodel = 'HUSMM1640ASS200'\n",
+    );
+    assert_eq!(seen.storage_class, StorageClass::Hdd);
+    assert_eq!(seen.data_disks, ["sda", "sdb"]);
+    assert!(seen.cannot_tell.contains(&"storage_class".to_owned()));
+}
+
+#[test]
+fn where_no_link_shows_the_more_capable_card_is_likely_and_equal_cards_are_all_named() {
+    let port = |name: &str, driver: &str, slot: &str| {
+        format!(
+            "[[nic]]\nname = '{name}'\nkind = 'physical'\ndriver = '{driver}'\nmodel = '{driver}'\npci_slot = '{slot}'\n"
+        )
+    };
+    let onboard = port("eno1", "ixgbe", "0000:01:00.0");
+    let card = port("ens1", "ice", "0000:81:00.0");
+    let seen = concluded(&format!("{onboard}{card}"));
+    assert_eq!(seen.data_nics, ["ens1"]);
+    assert!(seen.cannot_tell.contains(&"data_nic".to_owned()));
+    let second = port("ens2", "ice", "0000:c1:00.0");
+    assert_eq!(
+        concluded(&format!("{onboard}{card}{second}")).data_nics,
+        ["ens1", "ens2"]
+    );
+    let other = port("ens2", "mlx5_core", "0000:c1:00.0");
+    assert!(concluded(&format!("{onboard}{card}{other}")).data_nics.is_empty());
+}
+
+#[test]
+fn a_vf_beside_a_synthetic_interface_and_a_wireless_port_carry_no_data() {
+    let seen = concluded(
+        "[[nic]]\nname = 'eth0'\nkind = 'virtual'\ndriver = 'hv_netvsc'\noperstate = 'up'\nspeed_mbps = 50000\n\
+         [[nic]]\nname = 'enP4s1'\nkind = 'vf'\ndriver = 'mlx5_core'\noperstate = 'up'\nspeed_mbps = 100000\n\
+         [[nic]]\nname = 'wlp2s0'\nkind = 'physical'\noperstate = 'up'\nspeed_mbps = 100000\n",
+    );
+    assert_eq!(seen.data_nics, ["eth0"]);
+}
+
+#[test]
+fn an_address_on_a_bridge_above_a_slower_port_puts_the_faster_one_in_doubt() {
+    let facts = "[[nic]]\nname = 'fast'\nkind = 'physical'\nspeed_mbps = 100000\n\
+        [[nic]]\nname = 'slow'\nkind = 'physical'\nspeed_mbps = 25000\nmaster = 'br0'\n\
+        [[nic]]\nname = 'br0'\nkind = 'bridge'\naddr_scope = 'public'\n";
+    let seen = concluded(facts);
+    assert_eq!(seen.data_nics, ["fast"]);
+    assert!(seen.cannot_tell.contains(&"data_nic".to_owned()), "{seen:?}");
+    let idle = concluded(&facts.replace("addr_scope = 'public'\n", ""));
+    assert!(!idle.cannot_tell.contains(&"data_nic".to_owned()), "{idle:?}");
+}
