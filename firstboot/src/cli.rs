@@ -36,6 +36,9 @@ enum Command {
     Hold,
     /// End a hold.
     Release,
+    /// What the units of a boot say and ask.
+    #[command(hide = true)]
+    Boot(cmd::boot::Args),
 }
 
 impl Cli {
@@ -54,6 +57,7 @@ impl Cli {
             Command::Recover(args) => cmd::recover::run(host, &args),
             Command::Retry => cmd::retry::run(host),
             Command::Hold => cmd::hold::hold(host),
+            Command::Boot(args) => cmd::boot::run(&host, &args),
             Command::Release => cmd::hold::release(host),
         }
     }

@@ -1,20 +1,24 @@
 //! The early unit's work: put the files of a committed plan under `/run` before udevd, systemd-sysctl and
 //! systemd-modules-load read there; or take them away when nothing is committed.
 //!
+//! First of all it records the boot: whatever kills it later, the next one knows that it came this far. When the boot
+//! loader gave the tuned entry up, what became of the tries is concluded here too, from nothing but the records and
+//! the boot loader's list of entries, so that it does not depend on anything that may fail later.
+//!
 //! It runs before any NIC driver is loaded, so it can compare the PCI devices of the plan and nothing finer. The main
 //! unit compares the whole fingerprint later. What was done is written to a marker under `/run`, so that "committed
 //! but not activated" can be told.
 
 use crate::atomic;
-use crate::boot::{self, Mode};
+use crate::boot::{self, Mode, record};
 use crate::flow::look;
 use crate::host::Host;
 use crate::layers;
 use crate::siteconf;
-use crate::store;
+use crate::store::Loaded;
 use crate::trial::files::{self, Set};
 use dtnforge_profiles::render;
-use dtnforge_profiles::state::{Commit, State};
+use dtnforge_profiles::state::{Boot, Commit, State};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,6 +39,12 @@ pub struct Marker {
     pub why: String,
     /// The files, relative to `/run`.
     pub files: Vec<String>,
+    /// The record of this boot, for when the state file cannot be written.
+    #[serde(default)]
+    pub boot: Option<Boot>,
+    /// This userspace was shut down: whatever finds the marker of its own boot in this state was soft-rebooted.
+    #[serde(default)]
+    pub ended: bool,
 }
 
 /// The marker of the last early run, when there is one that can be read.
@@ -42,9 +52,18 @@ pub fn read_marker(host: &Host) -> Option<Marker> {
     serde_json::from_slice(&fs::read(host.path(MARKER)).ok()?).ok()
 }
 
-/// Why a commit is not put in place in this boot; `None` when it may be.
-fn obstacle(host: &Host, state: &State, damage: Option<&str>) -> Result<Box<Commit>, String> {
-    if let Some(damage) = damage {
+/// Replaces the marker.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_marker(host: &Host, marker: &Marker) -> anyhow::Result<()> {
+    let text = serde_json::to_string_pretty(marker)? + "\n";
+    Ok(atomic::write(&host.path(MARKER), text.as_bytes(), 0o644)?)
+}
+
+/// The commit to put in place in this boot, or why there is none.
+fn activatable(host: &Host, loaded: &Loaded, boot: &Boot) -> Result<Box<Commit>, String> {
+    if let Some(damage) = &loaded.damage {
         return Err(format!("{damage}; the node is stock"));
     }
     let words = boot::words(host);
@@ -54,14 +73,19 @@ fn obstacle(host: &Host, state: &State, damage: Option<&str>) -> Result<Box<Comm
     if words.mode == Mode::Stock {
         return Err("the stock entry was booted".to_owned());
     }
+    let state = &loaded.file.state;
     if let State::Held { .. } = state {
         return Err("held by an admin".to_owned());
     }
     let commit = state
         .commit()
         .ok_or_else(|| format!("nothing is committed (state {})", state.name()))?;
-    match changed_hardware(host, &commit.pci).or_else(|| changed_wishes(host, commit)) {
-        Some(change) => Err(change),
+    let ours = words.mode != Mode::Foreign;
+    let obstacle = changed_hardware(host, &commit.pci)
+        .or_else(|| changed_wishes(host, commit))
+        .or_else(|| commit.barrier(boot, ours));
+    match obstacle {
+        Some(why) => Err(why),
         None => Ok(Box::new(commit.clone())),
     }
 }
@@ -105,10 +129,37 @@ fn changed_hardware(host: &Host, expected: &BTreeMap<String, String>) -> Option<
 /// # Errors
 /// When the files cannot be written: then none of them is left.
 pub fn run(host: &Host) -> anyhow::Result<Marker> {
-    let loaded = store::load(host);
     let boot_id = boot::boot_id(host);
-    let was_live = read_marker(host).is_some_and(|old| old.live && old.boot_id == boot_id);
+    let old = read_marker(host).filter(|old| old.boot_id == boot_id);
+    let was_live = old.as_ref().is_some_and(|old| old.live);
+    let mut boot = record::this_boot(host, old.as_ref());
+    let loaded = record::store(host, &boot);
     // Files of an earlier boot of userspace (a soft-reboot keeps /run) never outlive the decision of this one.
+    remove_files(host)?;
+    let decision = activatable(host, &loaded, &boot);
+    let (activated, why, placed) = match decision {
+        Ok(commit) => {
+            boot.active = true;
+            record::activated(host, &boot);
+            let placed = place(host, &commit)?;
+            (true, format!("committed profile {}", commit.profile), placed)
+        }
+        Err(why) => (false, why, Vec::new()),
+    };
+    let marker = Marker {
+        boot_id,
+        activated,
+        live: activated || was_live,
+        why,
+        files: placed,
+        boot: Some(boot),
+        ended: false,
+    };
+    write_marker(host, &marker)?;
+    Ok(marker)
+}
+
+fn remove_files(host: &Host) -> anyhow::Result<()> {
     let left: Vec<String> = [Set::Trial, Set::Active]
         .into_iter()
         .flat_map(|set| files::remove(host, set))
@@ -120,25 +171,14 @@ pub fn run(host: &Host) -> anyhow::Result<Marker> {
             left.join(", ")
         );
     }
-    let (activated, why, placed) = match obstacle(host, &loaded.file.state, loaded.damage.as_deref()) {
-        Ok(commit) => {
-            let native = render::files(&commit.plan)?;
-            let native: Vec<(String, String)> =
-                native.into_iter().map(|file| (file.path, file.text)).collect();
-            files::place(host, Set::Active, &native)?;
-            let placed = native.into_iter().map(|(path, _)| path).collect();
-            (true, format!("committed profile {}", commit.profile), placed)
-        }
-        Err(why) => (false, why, Vec::new()),
-    };
-    let marker = Marker {
-        boot_id,
-        activated,
-        live: activated || was_live,
-        why,
-        files: placed,
-    };
-    let text = serde_json::to_string_pretty(&marker)? + "\n";
-    atomic::write(&host.path(MARKER), text.as_bytes(), 0o644)?;
-    Ok(marker)
+    Ok(())
+}
+
+fn place(host: &Host, commit: &Commit) -> anyhow::Result<Vec<String>> {
+    let native: Vec<(String, String)> = render::files(&commit.plan)?
+        .into_iter()
+        .map(|file| (file.path, file.text))
+        .collect();
+    files::place(host, Set::Active, &native)?;
+    Ok(native.into_iter().map(|(path, _)| path).collect())
 }

@@ -24,6 +24,8 @@ pub const ROUND_ENDED: MessageId = MessageId("0d9e8c7b6a5f4e3d8c2b1a0f9e8d7c6b")
 pub const ROLLED_BACK: MessageId = MessageId("c7d2e5f8a1b3496d80e4f7c9b2a5d813");
 /// The early unit put a committed plan in place, or did not and says why.
 pub const ACTIVATED: MessageId = MessageId("91b4a7d0e3f64c2985d1c8b7e6a50f32");
+/// A boot was recorded, judged, ended, or its counter moved; or that failed.
+pub const BOOT_RECORDED: MessageId = MessageId("2e7c9a41d5b84f0fa6310c8e9d74b25a");
 
 /// Committed values are not the live ones.
 pub const DRIFT_FOUND: MessageId = MessageId("7be0c5a94d1f4a6e8b32f1d06c9a7e54");
@@ -37,6 +39,7 @@ pub const ALL: &[(&str, MessageId)] = &[
     ("round-ended", ROUND_ENDED),
     ("rolled-back", ROLLED_BACK),
     ("activated", ACTIVATED),
+    ("boot-recorded", BOOT_RECORDED),
     ("drift-found", DRIFT_FOUND),
     ("label-restored", LABEL_RESTORED),
 ];

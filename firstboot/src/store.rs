@@ -8,10 +8,15 @@ use dtnforge_profiles::state::{self, StateFile};
 use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, File};
 use std::io;
+use std::time::{Duration, Instant};
 
 /// The state file.
 pub const STATE_PATH: &str = "/etc/dtnforge/state.json";
 const LOCK_PATH: &str = "/run/dtnforge/lock";
+/// Held while the state file is read, changed and replaced, which takes milliseconds.
+const WRITE_LOCK_PATH: &str = "/run/dtnforge/state.lock";
+/// How long a writer waits for another one: far longer than a write takes, and short for one that must reboot.
+const WRITE_LOCK_LIMIT: Duration = Duration::from_secs(5);
 
 /// What reading the state gave.
 #[derive(Debug)]
@@ -50,13 +55,43 @@ pub enum StoreError {
     /// The state could not be put into JSON.
     #[error("the state cannot be written as JSON: {0}")]
     Serialise(#[from] serde_json::Error),
+    /// Another process is writing it, and does not end.
+    #[error("the state cannot be written: another dtn-firstboot has held {WRITE_LOCK_PATH} for {} s", WRITE_LOCK_LIMIT.as_secs())]
+    Busy,
+    /// The lock cannot be made.
+    #[error("cannot make the lock {WRITE_LOCK_PATH}: {0}")]
+    Lock(io::Error),
 }
 
-/// Replaces the state file.
+/// Reads the state, lets `edit` change it, and stores it; returns what was stored. Writers of different parts (the
+/// agent its state, the boot's units their records) never overwrite each other: each edits what is on disk.
+///
+/// A damaged file is replaced by a stock state that names the damage.
 ///
 /// # Errors
 /// [`StoreError`]; the old file is then unchanged.
-pub fn save(host: &Host, file: &StateFile) -> Result<(), StoreError> {
+pub fn change(host: &Host, edit: impl FnOnce(&mut StateFile)) -> Result<StateFile, StoreError> {
+    let _lock = write_lock(host)?;
+    let mut file = load(host).file;
+    edit(&mut file);
+    save(host, &file)?;
+    Ok(file)
+}
+
+fn write_lock(host: &Host) -> Result<Lock, StoreError> {
+    let deadline = Instant::now() + WRITE_LOCK_LIMIT;
+    loop {
+        match take(host, WRITE_LOCK_PATH) {
+            Ok(lock) => return Ok(lock),
+            Err(LockError::Taken) if Instant::now() >= deadline => return Err(StoreError::Busy),
+            Err(LockError::Taken) => std::thread::sleep(Duration::from_millis(10)),
+            Err(LockError::Io(error)) => return Err(StoreError::Lock(error)),
+        }
+    }
+}
+
+/// Replaces the state file.
+fn save(host: &Host, file: &StateFile) -> Result<(), StoreError> {
     Ok(atomic::write(
         &host.path(STATE_PATH),
         file.to_text()?.as_bytes(),
@@ -87,7 +122,11 @@ pub struct Lock(#[expect(dead_code, reason = "held for its Drop")] Flock<File>);
 /// # Errors
 /// [`LockError`].
 pub fn lock(host: &Host) -> Result<Lock, LockError> {
-    let path = host.path(LOCK_PATH);
+    take(host, LOCK_PATH)
+}
+
+fn take(host: &Host, path: &str) -> Result<Lock, LockError> {
+    let path = host.path(path);
     if let Some(dir) = path.parent() {
         fs::create_dir_all(dir)?;
     }
@@ -145,6 +184,31 @@ mod tests {
         let (_dir, host) = host();
         fs::create_dir_all(host.path(STATE_PATH)).unwrap();
         assert!(load(&host).damage.unwrap().contains("cannot be read"));
+    }
+
+    #[test]
+    fn writers_of_different_parts_do_not_overwrite_each_other() {
+        let (_dir, host) = host();
+        let stale = load(&host).file;
+        change(&host, |file| file.counting.retried = 1).unwrap();
+        let stored = change(&host, |file| file.attempts = stale.attempts).unwrap();
+        assert_eq!(stored.counting.retried, 1);
+        assert_eq!(load(&host).file, stored);
+    }
+
+    #[test]
+    fn many_writers_at_once_lose_nothing() {
+        let (_dir, host) = host();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..5 {
+                        change(&host, |file| file.counting.retried += 1).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(load(&host).file.counting.retried, 20);
     }
 
     #[test]

@@ -7,6 +7,8 @@
 //! [`plan`] says which [`knob`] goes from what to what and why, [`journal`] and [`state`] say how far that came,
 //! [`measure`] holds what was seen and [`verdict`] what follows from it.
 
+pub mod bootcount;
+pub mod bootkind;
 pub mod catalog;
 pub mod conclude;
 pub mod decide;
@@ -14,6 +16,7 @@ pub mod device;
 pub mod digest;
 pub mod envelope;
 pub mod facts;
+pub mod fallback;
 pub mod group;
 pub mod journal;
 pub mod knob;
@@ -26,6 +29,7 @@ pub mod site;
 pub mod state;
 pub mod stats;
 pub mod status;
+pub mod timeline;
 pub mod undo;
 pub mod value;
 pub mod verdict;

@@ -85,6 +85,22 @@ pub struct SiteFile {
     /// Worst throughput ratio (ours / as found) that is no harm; 0.5 to 1. Default 0.95.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throughput_limit: Option<f64>,
+    /// Whether a node that fell back to the stock entry tries the tuned one again by itself. Default `cut-short`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after_fallback: Option<RetryAfterFallback>,
+}
+
+/// Whether a node in fallback tries the tuned entry again without being told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RetryAfterFallback {
+    /// Once, after boots that were cut short: a site-wide power cut is not the fault of tuning.
+    #[default]
+    CutShort,
+    /// Once, whatever the cause.
+    Once,
+    /// Never: it waits for `dtn-firstboot retry`.
+    Never,
 }
 
 /// Policy for groups without matching evidence.
@@ -130,6 +146,8 @@ pub struct Site {
     pub budget_s: u32,
     /// Worst throughput ratio that is no harm.
     pub throughput_limit: f64,
+    /// Whether a node in fallback tries again by itself.
+    pub retry_after_fallback: RetryAfterFallback,
 }
 
 impl SiteFile {
@@ -147,6 +165,7 @@ impl SiteFile {
             unproved: nearer.unproved.or(self.unproved),
             budget_s: nearer.budget_s.or(self.budget_s),
             throughput_limit: nearer.throughput_limit.or(self.throughput_limit),
+            retry_after_fallback: nearer.retry_after_fallback.or(self.retry_after_fallback),
         }
     }
 
@@ -196,6 +215,7 @@ impl SiteFile {
             unproved: self.unproved.unwrap_or(Unproved::Hold),
             budget_s,
             throughput_limit,
+            retry_after_fallback: self.retry_after_fallback.unwrap_or_default(),
         })
     }
 }
@@ -226,6 +246,20 @@ mod tests {
         assert_eq!(
             file.check().unwrap_err().to_string(),
             "key `rtt_ms`: 0 is out of range, expected 1 to 1000 ms"
+        );
+    }
+
+    #[test]
+    fn a_node_tries_again_by_itself_only_after_boots_cut_short_unless_the_site_says_otherwise() {
+        let policy = |text: &str| {
+            let file: SiteFile = toml::from_str(text).unwrap();
+            file.check().unwrap().retry_after_fallback
+        };
+        assert_eq!(policy(""), RetryAfterFallback::CutShort);
+        assert_eq!(policy("retry_after_fallback = 'once'"), RetryAfterFallback::Once);
+        assert_eq!(
+            policy("retry_after_fallback = 'never'"),
+            RetryAfterFallback::Never
         );
     }
 

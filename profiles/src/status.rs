@@ -1,7 +1,8 @@
 //! What `dtn-firstboot status --json` answers.
 
 use crate::knob::KnobId;
-use crate::state::HistoryEntry;
+use crate::state::{BootKind, HistoryEntry};
+use crate::timeline::Event;
 use crate::value::Value;
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
@@ -36,8 +37,27 @@ pub struct Status {
     pub boot: BootFacts,
     /// Findings about the machine that an admin should know: a NIC without firmware, a narrow PCIe link, ...
     pub findings: Vec<String>,
-    /// What happened, oldest first.
+    /// The states that were entered, oldest first.
     pub history: Vec<HistoryEntry>,
+    /// The boot counter of the tuned entry.
+    #[serde(default)]
+    pub boot_counter: BootCounter,
+    /// Boots and the states entered in them, oldest first.
+    #[serde(default)]
+    pub timeline: Vec<Event>,
+}
+
+/// The counter of the tuned entry, as its file name on the EFI system partition says it now.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BootCounter {
+    /// The file, for instance `dtnforge+2-1.efi`; `None` when there is none or it cannot be read.
+    pub file: Option<String>,
+    /// Tries left; `None` when the entry is not counted.
+    pub left: Option<u32>,
+    /// Tries used; `None` when the entry is not counted.
+    pub done: Option<u32>,
+    /// Why the file is not known, or why the counter could not be armed.
+    pub note: Option<String>,
 }
 
 /// Whether the early unit did its work in this boot.
@@ -114,4 +134,10 @@ pub struct BootFacts {
     pub virtualised: String,
     /// Kernel release.
     pub kernel: String,
+    /// Boot entry, when known.
+    #[serde(default)]
+    pub entry: Option<String>,
+    /// How this boot came about, when it was recorded.
+    #[serde(default)]
+    pub kind: Option<BootKind>,
 }

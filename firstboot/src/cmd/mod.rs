@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+pub mod boot;
 pub mod detect;
 pub mod early;
 pub mod hold;

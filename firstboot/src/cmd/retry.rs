@@ -23,6 +23,7 @@ pub fn run(host: Host) -> anyhow::Result<Exit> {
                 "a trial is on disk\nhint: see `dtn-firstboot status`; the next run concludes what became of it"
             )
         }
+        State::Fallback(fallback) => bail!("{}", fallback.reason),
         State::Rejected(rejection) => match &rejection.previous {
             Some(commit) => State::Committed(commit.clone()),
             None => State::Stock { why: why.to_owned() },

@@ -370,6 +370,7 @@ fn keep(
         verdict,
         boot_id: context.boot_id.clone(),
         at: Context::now(),
+        proved_in_boot: None,
     };
     let previous = context.file.state.commit().cloned().map(Box::new);
     // Trials that ended well do not count against later ones of the same layer.

@@ -4,10 +4,9 @@ use crate::boot;
 use crate::events::{self, About, MessageId};
 use crate::host::Host;
 use crate::store::{self, StoreError};
-use dtnforge_profiles::state::{HistoryEntry, State, StateFile};
+use dtnforge_profiles::state::{Boot, HistoryEntry, State, StateFile};
 use log::Level;
 use std::io::Write;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// One run of the agent.
 #[derive(Debug)]
@@ -16,39 +15,32 @@ pub struct Context {
     pub host: Host,
     /// The state, as on disk after the last [`Context::enter`].
     pub file: StateFile,
-    /// This boot.
+    /// Id of this boot.
     pub boot_id: String,
+    /// The record of this boot, as the early unit made it.
+    pub boot: Boot,
     /// Why the state file was not usable, when it was not.
     pub damage: Option<String>,
 }
 
 impl Context {
-    /// Reads the state and notes this boot in it (on disk from the next [`Context::enter`] or [`Context::save`]).
+    /// Reads the state. This boot is noted in it on disk by the next [`Context::enter`] or [`Context::save`], when the
+    /// early unit did not do so.
     pub fn open(host: Host) -> Self {
         let loaded = store::load(&host);
-        let boot = boot::record(&host);
-        let mut file = loaded.file;
-        let boot_id = boot.boot_id.clone();
-        if file.boots.last().is_none_or(|last| last.boot_id != boot_id) {
-            file.boots.push(boot);
-            let surplus = file
-                .boots
-                .len()
-                .saturating_sub(dtnforge_profiles::state::HISTORY_LENGTH);
-            file.boots.drain(..surplus);
-        }
+        let boot = boot::this(&host);
         Self {
             host,
-            file,
-            boot_id,
+            file: loaded.file,
+            boot_id: boot.boot_id.clone(),
+            boot,
             damage: loaded.damage,
         }
     }
 
     /// Seconds since 1970 by the host's clock.
     pub fn now() -> i64 {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+        boot::now()
     }
 
     /// Enters `state`: on disk first, then in the journal. The intent is on disk before the act.
@@ -64,11 +56,10 @@ impl Context {
             profile: profile.clone(),
             reason: reason.to_owned(),
         };
-        let mut next = self.file.clone();
-        next.state = state;
-        next.remember(entry);
-        store::save(&self.host, &next)?;
-        self.file = next;
+        self.change(|file| {
+            file.state = state;
+            file.remember(entry);
+        })?;
         self.tell(
             Level::Info,
             events::STATE_ENTERED,
@@ -82,8 +73,23 @@ impl Context {
     ///
     /// # Errors
     /// When it cannot be stored.
-    pub fn save(&self) -> Result<(), StoreError> {
-        store::save(&self.host, &self.file)
+    pub fn save(&mut self) -> Result<(), StoreError> {
+        self.change(|_| ())
+    }
+
+    /// Changes the file on disk. The attempts are this run's; records of boots, the counter and what a boot has proved
+    /// are written by other processes too, so those are taken from the disk.
+    ///
+    /// # Errors
+    /// When it cannot be stored; the file on disk is then the old one.
+    pub fn change(&mut self, edit: impl FnOnce(&mut StateFile)) -> Result<(), StoreError> {
+        let (attempts, boot) = (self.file.attempts.clone(), &self.boot);
+        self.file = store::change(&self.host, |file| {
+            file.attempts = attempts;
+            file.boot_mut(boot);
+            edit(file);
+        })?;
+        Ok(())
     }
 
     /// Says `reason` with the fields of this run.

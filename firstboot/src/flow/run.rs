@@ -150,7 +150,7 @@ fn keeps_its_state(state: &State) -> bool {
 }
 
 /// The state stays as it is although no profile matches now.
-fn keep_state(context: &Context, why: &str) -> End {
+fn keep_state(context: &mut Context, why: &str) -> End {
     let sentence = format!("{} as before, although now: {why}", context.file.state.name());
     context.tell(Level::Warn, events::STATE_ENTERED, "", &sentence);
     save_or_say(context);
@@ -163,7 +163,7 @@ fn keep_state(context: &Context, why: &str) -> End {
 }
 
 /// Stores the boots seen; a full or read-only disk is said and changes nothing about the verdict.
-fn save_or_say(context: &Context) {
+fn save_or_say(context: &mut Context) {
     if let Err(error) = context.save() {
         context.tell(Level::Error, events::STATE_ENTERED, "", &error.to_string());
     }

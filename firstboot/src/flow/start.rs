@@ -21,7 +21,7 @@ pub enum Start {
 /// `Baseline` or `Trial` on disk means that the attempt did not end: with a former commit the node is committed
 /// again, without one it is stock. It then stays so for the rest of this boot; the next boot may try again.
 pub fn begin(file: &mut StateFile, words: Words) -> Start {
-    let died = conclude_dead_attempt(file);
+    let died = file.state.conclude_dead_attempt();
     if words.hold {
         return Start::Held("dtn-firstboot.hold is on the kernel command line");
     }
@@ -39,27 +39,11 @@ pub fn begin(file: &mut StateFile, words: Words) -> Start {
             "a rollback could not be verified ({}); stock until `dtn-firstboot retry`",
             what.join(", ")
         )),
+        State::Fallback(fallback) => {
+            Start::Stay(format!("{}; stock until `dtn-firstboot retry`", fallback.reason))
+        }
         _ => Start::Look,
     }
-}
-
-fn conclude_dead_attempt(file: &mut StateFile) -> Option<String> {
-    let (stage, boot_id, previous) = match &mut file.state {
-        State::Baseline {
-            boot_id, previous, ..
-        } => ("baseline", boot_id.clone(), previous.take()),
-        State::Trial {
-            boot_id, previous, ..
-        } => ("trial", boot_id.clone(), previous.take()),
-        _ => return None,
-    };
-    let why =
-        format!("interrupted: the {stage} begun in boot {boot_id} did not end (power cut, crash or kill)");
-    file.state = match previous {
-        Some(commit) => State::Committed(commit),
-        None => State::Stock { why: why.clone() },
-    };
-    Some(why)
 }
 
 /// Whether a commit is for what this node would be given now.

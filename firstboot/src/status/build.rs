@@ -9,8 +9,11 @@ use crate::store::Loaded;
 use crate::trial;
 use dtnforge_profiles::facts::{Facts, Host as Machine};
 use dtnforge_profiles::plan::{Plan, Reading, Step};
-use dtnforge_profiles::state::{Commit, MAX_ATTEMPTS, State, StateFile};
-use dtnforge_profiles::status::{Activation, ActiveKnob, Attempts, BootFacts, Status, Throughput};
+use dtnforge_profiles::state::{Boot, Commit, MAX_ATTEMPTS, State, StateFile};
+use dtnforge_profiles::status::{
+    Activation, ActiveKnob, Attempts, BootCounter, BootFacts, Status, Throughput,
+};
+use dtnforge_profiles::timeline;
 use dtnforge_profiles::verdict::Verdict;
 
 /// The status of this node.
@@ -21,6 +24,7 @@ pub fn build(host: &Host, loaded: &Loaded, doors: &dyn Door, seen: &Facts, findi
     let activation = activation(host, commit, &boot_id);
     let plan = commit.map(|commit| &commit.plan);
     let verdict = verdict(&file.state).cloned();
+    let present = boot_id.clone();
     Status {
         state: file.state.name().to_owned(),
         reason: reason(file, loaded.damage.as_deref()),
@@ -32,9 +36,11 @@ pub fn build(host: &Host, loaded: &Loaded, doors: &dyn Door, seen: &Facts, findi
         active: plan.map(|plan| active(host, plan, doors)).unwrap_or_default(),
         skipped: plan.map(|plan| plan.skipped.clone()).unwrap_or_default(),
         attempts: attempts(file),
-        boot: boot_facts(host, &seen.host, boot_id),
+        boot: boot_facts(host, &seen.host, file.boot(&present)),
         findings,
         history: file.history.clone(),
+        boot_counter: BootCounter::default(),
+        timeline: timeline::timeline(file, &present),
     }
 }
 
@@ -89,6 +95,7 @@ pub fn reason(file: &StateFile, damage: Option<&str>) -> String {
         State::RollbackUnverified { what } => {
             format!("a rollback could not be verified: {}", what.join(", "))
         }
+        State::Fallback(fallback) => format!("{}; stock until `dtn-firstboot retry`", fallback.reason),
         State::Held { previous } => format!("held by an admin; before that: {}", previous.name()),
     }
 }
@@ -183,7 +190,7 @@ fn attempts(file: &StateFile) -> Attempts {
     }
 }
 
-fn boot_facts(host: &Host, facts: &Machine, boot_id: String) -> BootFacts {
+fn boot_facts(host: &Host, facts: &Machine, record: Option<&Boot>) -> BootFacts {
     let mode = match boot::words(host).mode {
         Mode::Tuned => Some("tuned".to_owned()),
         Mode::Stock => Some("stock".to_owned()),
@@ -191,7 +198,7 @@ fn boot_facts(host: &Host, facts: &Machine, boot_id: String) -> BootFacts {
     };
     let known = |fact: &Option<String>| fact.clone().unwrap_or_else(|| "unknown".to_owned());
     BootFacts {
-        boot_id,
+        boot_id: boot::boot_id(host),
         mode,
         firmware: known(&facts.firmware_type),
         secure_boot: known(&facts.secure_boot),
@@ -200,5 +207,7 @@ fn boot_facts(host: &Host, facts: &Machine, boot_id: String) -> BootFacts {
             .as_ref()
             .map_or_else(|| "no".to_owned(), |name| format!("yes ({name})")),
         kernel: known(&facts.kernel),
+        entry: record.and_then(|boot| boot.entry.clone()),
+        kind: record.map(|boot| boot.kind),
     }
 }
