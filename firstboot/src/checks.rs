@@ -29,6 +29,7 @@ pub use gateway::{Family, Gateway, Neighbour};
 pub use loss::{Known, Loss};
 pub use network::{configured, waiting_for_address};
 pub use sshd::listening;
+pub use units::failed as failed_units;
 use std::collections::BTreeSet;
 use std::time::Duration;
 

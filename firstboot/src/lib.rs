@@ -14,6 +14,7 @@ pub mod door;
 pub mod early;
 pub mod events;
 pub mod flow;
+pub mod goodboot;
 pub mod host;
 pub mod layers;
 pub mod measure;

@@ -1,8 +1,11 @@
-//! What systemd is told while we run: a status line, and more time while a measurement runs.
+//! What systemd is told while we run: a status line, and more time while a measurement runs. And what the console is
+//! told.
 //!
 //! Outside a unit there is no socket to tell; then nothing happens, which is right.
 
+use crate::host::Host;
 use sd_notify::NotifyState;
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -13,6 +16,17 @@ pub fn progress(text: &str, more: Duration) {
     let micros = u32::try_from(more.as_micros()).unwrap_or(u32::MAX);
     // No socket, or a manager that is going down: neither changes what we do next.
     let _ = sd_notify::notify(&[NotifyState::Status(text), NotifyState::ExtendTimeoutUsec(micros)]);
+}
+
+/// Says `sentence` to whoever looks at the console of `host`.
+pub fn console(host: &Host, sentence: &str) {
+    let console = std::fs::OpenOptions::new()
+        .append(true)
+        .open(host.path("/dev/console"));
+    if let Ok(mut console) = console {
+        // A machine without a console loses nothing: the journal has the same sentence.
+        let _ = writeln!(console, "dtn-firstboot: {sentence}\r");
+    }
 }
 
 extern "C" fn remember_stop(_: nix::libc::c_int) {

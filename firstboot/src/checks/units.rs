@@ -12,7 +12,7 @@ const COMMAND: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// Why they could not be listed.
-pub(super) fn failed(host: &Host) -> Result<BTreeSet<String>, String> {
+pub fn failed(host: &Host) -> Result<BTreeSet<String>, String> {
     let args = [
         "list-units",
         "--failed",

@@ -2,7 +2,7 @@
 
 use crate::events::{self, About};
 use crate::host::Host;
-use crate::{early, store};
+use crate::{early, goodboot, store};
 use dtnforge_profiles::envelope::Exit;
 use log::Level;
 
@@ -12,6 +12,8 @@ use log::Level;
 /// When files cannot be written or removed.
 pub fn run(host: &Host) -> anyhow::Result<Exit> {
     let marker = early::run(host)?;
+    // A soft-reboot keeps the mark by which the agent of the userspace before said that it had ended.
+    goodboot::forget_end(host)?;
     let loaded = store::load(host);
     let state = loaded.file.state.name();
     let about = About {

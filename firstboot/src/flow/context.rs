@@ -3,10 +3,10 @@
 use crate::boot;
 use crate::events::{self, About, MessageId};
 use crate::host::Host;
+use crate::notify;
 use crate::store::{self, StoreError};
 use dtnforge_profiles::state::{Boot, HistoryEntry, State, StateFile};
 use log::Level;
-use std::io::Write;
 
 /// One run of the agent.
 #[derive(Debug)]
@@ -111,13 +111,7 @@ impl Context {
 
     /// The last word of a run, for whoever looks at the serial console.
     pub fn console(&self, sentence: &str) {
-        let console = std::fs::OpenOptions::new()
-            .append(true)
-            .open(self.host.path("/dev/console"));
-        if let Ok(mut console) = console {
-            // A machine without a console loses nothing: the journal has the same sentence.
-            let _ = writeln!(console, "dtn-firstboot: {sentence}\r");
-        }
+        notify::console(&self.host, sentence);
     }
 }
 

@@ -9,6 +9,7 @@ use crate::boot::{self, Mode};
 use crate::door::Doors;
 use crate::early;
 use crate::events;
+use crate::goodboot;
 use crate::host::Host;
 use crate::measure;
 use crate::notify;
@@ -56,12 +57,23 @@ pub fn run(host: Host) -> anyhow::Result<End> {
     let _lock = store::lock(&host)?;
     notify::catch_stop()?;
     let mut context = Context::open(host);
+    goodboot::forget_end(&context.host)?;
     let end = steps(&mut context);
     match &end {
-        Ok(end) => context.console(&end.sentence),
+        Ok(end) => {
+            context.console(&end.sentence);
+            note_end(&context, &end.sentence);
+        }
         Err(error) => context.console(&format!("failed: {error:#}")),
     }
     end
+}
+
+/// Leaves the mark by which this boot is judged. Without it the unit's own result counts.
+fn note_end(context: &Context, verdict: &str) {
+    if let Err(error) = goodboot::note_end(&context.host, &context.boot_id, verdict) {
+        context.tell(Level::Warn, events::BOOT_RECORDED, "", &error.to_string());
+    }
 }
 
 fn steps(context: &mut Context) -> anyhow::Result<End> {

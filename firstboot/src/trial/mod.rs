@@ -12,6 +12,8 @@
 //! - **A dead process is a crash like any other.** [`recover()`] does the same from the journal of a process that was
 //!   killed; [`settle`] ends one that was killed after its commit was stored. A power cut needs nothing: journal,
 //!   files and values are gone with the boot.
+//!
+//! [`Transaction::withdraw`] is the same the other way round: it takes a committed plan out for a while.
 
 mod compare;
 mod failpoint;
@@ -22,6 +24,7 @@ mod recover;
 mod report;
 mod rollback;
 mod transaction;
+mod withdraw;
 
 pub use compare::{Mismatch, fits, verify};
 pub use recover::{RecoverError, recover, settle};
@@ -29,9 +32,14 @@ pub use report::{
     Applied, ApplyReport, FileLeft, ModuleFailure, RollbackReport, StepError, Stopped, Undone, Unverified,
 };
 pub use transaction::{BeginError, Transaction};
+pub use withdraw::WithdrawError;
 
 /// Where the journal of a trial lies.
 pub const JOURNAL_PATH: &str = "/run/dtnforge/trial.journal";
+
+/// Where the journal lies while a commit is [withdrawn](Transaction::withdraw): it leads back to the commit, not to
+/// stock.
+pub const WITHDRAWAL_PATH: &str = "/run/dtnforge/withdrawal.journal";
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,5 @@
 mod memory;
+mod withdraw;
 
 use super::*;
 use crate::door::Door;

@@ -1,10 +1,17 @@
 //! `dtn-firstboot boot`: what the units of a boot say and ask, at its end and in between. Nobody types these.
 
 mod ended;
+mod failed;
+mod good;
+#[cfg(test)]
+mod testing;
 
+use crate::events::{self, About};
 use crate::host::Host;
+use crate::notify;
 use clap::{Args as ClapArgs, Subcommand};
 use dtnforge_profiles::envelope::Exit;
+use log::Level;
 
 /// What the units of this boot call.
 #[derive(Debug, ClapArgs)]
@@ -18,6 +25,11 @@ enum Command {
     /// Note that this userspace is being shut down in order.
     #[command(after_help = "Called when the early unit is stopped.\nExample: dtn-firstboot boot ended")]
     Ended,
+    /// Wait until this boot can be judged, and record the judgement.
+    #[command(after_help = "Called by dtn-good-boot.service.\nExample: dtn-firstboot boot good")]
+    Good,
+    /// Give this boot up: store why, then reboot where the boot loader counts, and stay up elsewhere.
+    Failed(failed::Args),
 }
 
 /// Does what the unit asked.
@@ -25,7 +37,20 @@ enum Command {
 /// # Errors
 /// What failed, for one line at the edge.
 pub fn run(host: &Host, args: &Args) -> anyhow::Result<Exit> {
-    match args.command {
+    match &args.command {
         Command::Ended => ended::run(host),
+        Command::Good => good::run(host),
+        Command::Failed(args) => failed::run(host, args),
     }
+}
+
+/// Says a sentence about this boot in the journal and on the console.
+fn say(host: &Host, level: Level, boot_id: &str, sentence: &str) {
+    let about = About {
+        reason: sentence,
+        boot_id,
+        ..About::default()
+    };
+    events::tell(level, events::BOOT_RECORDED, about, sentence);
+    notify::console(host, sentence);
 }

@@ -2,9 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod diff;
-mod render;
-
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -1,0 +1,140 @@
+//! `dtn-firstboot boot good`: waits until this boot can be judged, and records the judgement.
+//!
+//! Nothing else leads to a blessing: the file [`GOOD_BOOT`] is what systemd-bless-boot.service waits for, and it is
+//! made only for a boot that the boot loader counted. A boot of the stock entry, or one that the boot loader never saw,
+//! is recorded as good and blesses nothing.
+
+use super::{failed, say};
+use crate::boot;
+use crate::checks;
+use crate::detect::{Clock, SystemClock};
+use crate::goodboot::{self, Judgement, Seen};
+use crate::host::Host;
+use crate::notify;
+use crate::{atomic, store};
+use anyhow::Context as _;
+use dtnforge_profiles::envelope::Exit;
+use dtnforge_profiles::state::{Boot, BootEnd};
+use log::Level;
+use std::time::Duration;
+
+/// Made when a counted boot was judged good.
+pub(super) const GOOD_BOOT: &str = "/run/dtnforge/good-boot";
+
+/// The time between two looks.
+const STEP: Duration = Duration::from_secs(2);
+/// Time to hand a job to systemd.
+const COMMAND: Duration = Duration::from_secs(10);
+/// A new reason to wait is said no more often than this: a link that flaps must not fill a console.
+const BETWEEN_WORDS: Duration = Duration::from_secs(30);
+
+/// Waits, judges, records.
+///
+/// # Errors
+/// When a good boot cannot be marked as one.
+pub(super) fn run(host: &Host) -> anyhow::Result<Exit> {
+    let boot = boot::this(host);
+    match wait(host, &boot, &SystemClock::default()) {
+        Ok(why) => good(host, &boot, &why),
+        Err(Bad::NoWayIn) => {
+            hand_over(host)?;
+            Ok(Exit::Failed)
+        }
+        Err(Bad::Agent(why)) => {
+            agent_failed(host, &boot, &why);
+            Ok(Exit::Failed)
+        }
+    }
+}
+
+/// Gives the boot up in a unit of its own, which a shutdown does not end at its beginning as it does this one; here,
+/// where that unit cannot be started.
+fn hand_over(host: &Host) -> anyhow::Result<()> {
+    match host.run("systemctl", &["start", "--no-block", "dtn-boot-failed@sshd.service"], COMMAND) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            log::warn!("{error}");
+            failed::give_up(host, "sshd")
+        }
+    }
+}
+
+/// A boot that will not become good.
+enum Bad {
+    NoWayIn,
+    Agent(String),
+}
+
+/// Looks until the boot can be judged; for ever, where the network does not come.
+fn wait(host: &Host, boot: &Boot, clock: &dyn Clock) -> Result<String, Bad> {
+    let mut all_but_sshd: Option<Duration> = None;
+    let mut said: Option<(String, Duration)> = None;
+    loop {
+        let seen = look(host, boot);
+        let now = clock.now();
+        let rest_is_there = seen.network.is_ok() && !matches!(seen.agent, goodboot::Agent::Working);
+        all_but_sshd = rest_is_there.then(|| all_but_sshd.unwrap_or(now));
+        let without_sshd = all_but_sshd.map_or(Duration::ZERO, |since| now.saturating_sub(since));
+        match goodboot::judge(&seen, without_sshd) {
+            Judgement::Good(why) => return Ok(why),
+            Judgement::NoWayIn(_) => return Err(Bad::NoWayIn),
+            Judgement::AgentFailed(why) => return Err(Bad::Agent(why)),
+            Judgement::Wait(why) => {
+                notify::progress(&why, STEP * 30);
+                let is_news = said
+                    .as_ref()
+                    .is_none_or(|(last, at)| *last != why && now.saturating_sub(*at) >= BETWEEN_WORDS);
+                if is_news {
+                    say(host, Level::Info, &boot.boot_id, &format!("not judged yet: {why}"));
+                    said = Some((why, now));
+                }
+            }
+        }
+        clock.sleep(STEP);
+    }
+}
+
+fn look(host: &Host, boot: &Boot) -> Seen {
+    Seen {
+        network: checks::configured(host),
+        ssh_ports: checks::listening(host),
+        agent: goodboot::observe_agent(host, &boot.boot_id),
+    }
+}
+
+/// Records a good boot, and marks it for the blessing when it was counted. A state that cannot be written does not
+/// make it less good: what this boot would have proved stays unproved, which is safe.
+fn good(host: &Host, boot: &Boot, why: &str) -> anyhow::Result<Exit> {
+    let stored = store::change(host, |file| {
+        let record = file.boot_mut(boot);
+        if record.end == Some(BootEnd::Failed) {
+            record.end = None;
+            record.reason = None;
+        }
+        file.judged_good(boot);
+    });
+    if let Err(error) = stored {
+        let sentence = format!("a good boot could not be recorded: {error}");
+        say(host, Level::Error, &boot.boot_id, &sentence);
+    }
+    if boot.is_counted() {
+        atomic::write(&host.path(GOOD_BOOT), b"", 0o644)
+            .context("this boot is good, and cannot be marked as such for the boot loader")?;
+    }
+    say(host, Level::Info, &boot.boot_id, &format!("this boot is good: {why}"));
+    Ok(Exit::Ok)
+}
+
+/// Keeps the reason and the try; the node stays up.
+fn agent_failed(host: &Host, boot: &Boot, why: &str) {
+    let stored = failed::store_reason(host, boot, why);
+    let sentence = format!("this boot is not good: {why}; the node stays up");
+    say(host, Level::Error, &boot.boot_id, &sentence);
+    if let Err(error) = stored {
+        let sentence = format!("the reason could not be stored: {error}");
+        say(host, Level::Error, &boot.boot_id, &sentence);
+    }
+}
+
+#[cfg(test)]
+mod tests;
