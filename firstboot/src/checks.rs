@@ -29,9 +29,9 @@ pub use gateway::{Family, Gateway, Neighbour};
 pub use loss::{Known, Loss};
 pub use network::{configured, waiting_for_address};
 pub use sshd::listening;
-pub use units::failed as failed_units;
 use std::collections::BTreeSet;
 use std::time::Duration;
+pub use units::failed as failed_units;
 
 /// How long a link, a router or sshd may take to come back after a change, s: a NIC that is reset trains its link
 /// anew, and a lost lease is asked for again.

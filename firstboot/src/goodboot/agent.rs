@@ -79,14 +79,18 @@ fn by_unit(host: &Host) -> Agent {
         Ok(text) => of_unit(&text),
         // systemd is busy or going down: ask again.
         Err(CommandError::TimedOut { .. }) => Agent::Working,
-        Err(error) => Agent::Failed(format!("it left no mark, and its unit cannot be asked about: {error}")),
+        Err(error) => Agent::Failed(format!(
+            "it left no mark, and its unit cannot be asked about: {error}"
+        )),
     }
 }
 
 /// Reads the answer of `systemctl show`, of a unit that left no mark.
 fn of_unit(text: &str) -> Agent {
     let value = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
         line.unwrap_or_default()
     };
     let has_job = !matches!(value("Job"), "" | "0");
@@ -110,11 +114,17 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let host = Host::at(dir.path(), Some(dir.path()));
         note_end(&host, "b1", "committed dtn-vm: \"faster\"").unwrap();
-        assert_eq!(observe(&host, "b1"), Agent::Ended("committed dtn-vm: \"faster\"".into()));
+        assert_eq!(
+            observe(&host, "b1"),
+            Agent::Ended("committed dtn-vm: \"faster\"".into())
+        );
         let Agent::Failed(why) = observe(&host, "b2") else {
             panic!("an old mark counted")
         };
-        assert!(why.starts_with("it left no mark, and its unit cannot be asked about: cannot run systemctl"), "{why}");
+        assert!(
+            why.starts_with("it left no mark, and its unit cannot be asked about: cannot run systemctl"),
+            "{why}"
+        );
         forget_end(&host).unwrap();
         forget_end(&host).unwrap();
         assert!(matches!(observe(&host, "b1"), Agent::Failed(_)));
@@ -133,7 +143,9 @@ mod tests {
     #[test]
     fn the_unit_tells_working_from_failed() {
         let of = |active: &str, result: &str, job: &str| {
-            of_unit(&format!("LoadState=loaded\nActiveState={active}\nResult={result}\nJob={job}\n"))
+            of_unit(&format!(
+                "LoadState=loaded\nActiveState={active}\nResult={result}\nJob={job}\n"
+            ))
         };
         assert_eq!(of("activating", "success", "12"), Agent::Working);
         assert_eq!(of("inactive", "success", "12"), Agent::Working, "its job waits");
@@ -150,8 +162,14 @@ mod tests {
             failed(of("failed", "oom-kill", "")),
             "dtn-firstboot.service is failed (oom-kill)"
         );
-        assert_eq!(failed(of("inactive", "success", "0")), "dtn-firstboot.service did not run");
-        assert_eq!(failed(of_unit("LoadState=masked\nActiveState=inactive\n")), "dtn-firstboot.service is masked");
+        assert_eq!(
+            failed(of("inactive", "success", "0")),
+            "dtn-firstboot.service did not run"
+        );
+        assert_eq!(
+            failed(of_unit("LoadState=masked\nActiveState=inactive\n")),
+            "dtn-firstboot.service is masked"
+        );
         assert_eq!(failed(of_unit("")), "dtn-firstboot.service is ");
     }
 }

@@ -75,7 +75,10 @@ pub fn decide(situation: &Situation<'_>) -> Deed {
     }
     let by_itself = matches!(boot.kind, BootKind::Firmware | BootKind::Net | BootKind::Unknown);
     match (by_itself, commit_active) {
-        (false, _) => Deed::Stay(format!("this boot is not counted (kind of boot: {})", boot.kind.name())),
+        (false, _) => Deed::Stay(format!(
+            "this boot is not counted (kind of boot: {})",
+            boot.kind.name()
+        )),
         (true, true) => {
             Deed::GiveUpCommit("this boot is not counted any more, and a commit is in place in it".to_owned())
         }
@@ -104,7 +107,9 @@ pub fn asked_for_rescue(cmdline: &str) -> Option<&str> {
 /// Whether `what` is rescue or emergency mode.
 pub fn is_rescue(what: &str) -> bool {
     matches!(
-        what.strip_suffix(".target").or(what.strip_suffix(".service")).unwrap_or(what),
+        what.strip_suffix(".target")
+            .or(what.strip_suffix(".service"))
+            .unwrap_or(what),
         "rescue" | "emergency"
     )
 }
@@ -119,7 +124,11 @@ pub fn described(what: &str) -> String {
         .collect();
     match plain.as_str() {
         what if is_rescue(what) => {
-            let mode = if what.starts_with('e') { "emergency" } else { "rescue" };
+            let mode = if what.starts_with('e') {
+                "emergency"
+            } else {
+                "rescue"
+            };
             format!("{mode} mode was entered")
         }
         "sshd" => "nothing listens on a port of sshd".to_owned(),

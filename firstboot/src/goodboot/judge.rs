@@ -54,7 +54,9 @@ pub fn judge(seen: &Seen, without_sshd: Duration) -> Judgement {
     }
     match verdict {
         Ok(verdict) => Judgement::Good(format!("{by}, sshd listens, the agent ended: {verdict}")),
-        Err(why) => Judgement::AgentFailed(format!("the node can be reached, but its agent did not end: {why}")),
+        Err(why) => Judgement::AgentFailed(format!(
+            "the node can be reached, but its agent did not end: {why}"
+        )),
     }
 }
 
@@ -75,7 +77,8 @@ mod tests {
         assert_eq!(
             judge(&seen(), Duration::ZERO),
             Judgement::Good(
-                "ens2 has carrier and a public address, sshd listens, the agent ended: rejected: slower".into()
+                "ens2 has carrier and a public address, sshd listens, the agent ended: rejected: slower"
+                    .into()
             )
         );
     }

@@ -29,7 +29,11 @@ pub fn reboot(host: &Host, clock: &dyn Clock) -> Result<(), String> {
             // This process ends with the machine; it wakes up here only when the machine does not end.
             Ok(_) => {
                 clock.sleep(patience);
-                said.push(format!("systemctl {}: not down after {} s", args.join(" "), patience.as_secs()));
+                said.push(format!(
+                    "systemctl {}: not down after {} s",
+                    args.join(" "),
+                    patience.as_secs()
+                ));
             }
             Err(error) => said.push(error.to_string()),
         }

@@ -113,7 +113,10 @@ fn a_counted_boot_of_the_tuned_entry_reboots_and_says_how_many_tries_are_left() 
 fn a_blessed_boot_gives_its_commit_up_and_stays_where_there_is_none() {
     for kind in [BootKind::Firmware, BootKind::Unknown] {
         let boot = boot(kind, None);
-        assert!(matches!(decide(&situation(&boot)), Deed::GiveUpCommit(_)), "{kind:?}");
+        assert!(
+            matches!(decide(&situation(&boot)), Deed::GiveUpCommit(_)),
+            "{kind:?}"
+        );
         let without = Situation {
             commit_active: false,
             ..situation(&boot)
@@ -137,7 +140,10 @@ fn a_boot_that_somebody_made_by_hand_is_never_rebooted() {
 #[test]
 fn stock_and_hold_stay_up() {
     let boot = boot(BootKind::Firmware, Some((2, 1)));
-    let stay = |words| match decide(&Situation { words, ..situation(&boot) }) {
+    let stay = |words| match decide(&Situation {
+        words,
+        ..situation(&boot)
+    }) {
         Deed::Stay(why) => why,
         other => panic!("{other:?}"),
     };
@@ -146,7 +152,10 @@ fn stock_and_hold_stay_up() {
         "dtn-firstboot.hold is on the kernel command line"
     );
     assert_eq!(
-        stay(Words { mode: Mode::Stock, ..TUNED }),
+        stay(Words {
+            mode: Mode::Stock,
+            ..TUNED
+        }),
         "there is nothing behind the stock entry to fall back to"
     );
 }
@@ -186,7 +195,10 @@ fn whoever_asked_for_a_rescue_shell_keeps_it() {
 #[test]
 fn rescue_is_asked_for_as_systemd_reads_the_command_line() {
     for (cmdline, expected) in [
-        ("ro quiet systemd.unit=rescue.target", Some("systemd.unit=rescue.target")),
+        (
+            "ro quiet systemd.unit=rescue.target",
+            Some("systemd.unit=rescue.target"),
+        ),
         ("ro emergency", Some("emergency")),
         ("ro 1", Some("1")),
         ("ro s", Some("s")),
@@ -235,7 +247,11 @@ fn failed_units_and_hanging_starts_are_named_but_for_our_own() {
 fn the_ways_in_are_opened_without_what_they_require_and_the_rest_once() {
     let node = Node::new();
     assert_eq!(open_access(&node.host, true), [""; 0]);
-    let units = |log: Vec<String>| log.into_iter().filter(|line| line.starts_with("start")).collect::<Vec<_>>();
+    let units = |log: Vec<String>| {
+        log.into_iter()
+            .filter(|line| line.starts_with("start"))
+            .collect::<Vec<_>>()
+    };
     let ways = [
         "start --no-block --job-mode=ignore-requirements systemd-networkd.service",
         "start --no-block --job-mode=ignore-requirements dtn-hostkeys.service",
@@ -259,7 +275,10 @@ fn a_reboot_that_does_not_happen_is_asked_for_with_more_force() {
         node.log(),
         ["--no-block reboot", "reboot --force", "reboot --force --force"]
     );
-    assert!(error.starts_with("the node does not reboot: systemctl --no-block reboot: not down after 150 s"), "{error}");
+    assert!(
+        error.starts_with("the node does not reboot: systemctl --no-block reboot: not down after 150 s"),
+        "{error}"
+    );
     assert_eq!(clock.now(), Duration::from_secs(270));
 }
 

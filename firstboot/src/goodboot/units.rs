@@ -15,7 +15,11 @@ const OURS: &str = "dtn-boot-failed@";
 pub fn trouble(host: &Host) -> Option<String> {
     let failed = checks::failed_units(host).map(|names| names.into_iter().collect::<Vec<_>>());
     let jobs = host
-        .run("systemctl", &["list-jobs", "--plain", "--no-legend", "--no-pager", "--full"], QUESTION)
+        .run(
+            "systemctl",
+            &["list-jobs", "--plain", "--no-legend", "--no-pager", "--full"],
+            QUESTION,
+        )
         .map(|text| starting(&text));
     let parts: Vec<String> = [
         told("failed", failed),
@@ -70,10 +74,16 @@ mod tests {
     fn what_is_wrong_is_one_short_sentence() {
         let names = |count: usize| Ok((0..count).map(|number| format!("u{number}.service")).collect());
         assert_eq!(told("failed", names(0)), None);
-        assert_eq!(told("failed", names(2)).as_deref(), Some("failed: u0.service, u1.service"));
+        assert_eq!(
+            told("failed", names(2)).as_deref(),
+            Some("failed: u0.service, u1.service")
+        );
         let many = told("failed", names(MOST + 3)).unwrap();
         assert!(many.ends_with("u7.service and 3 more"), "{many}");
-        assert_eq!(told("failed", Ok(vec!["dtn-boot-failed@emergency.service".into()])), None);
+        assert_eq!(
+            told("failed", Ok(vec!["dtn-boot-failed@emergency.service".into()])),
+            None
+        );
         assert_eq!(
             told("still starting", Err("no systemctl".into())).as_deref(),
             Some("still starting: cannot be listed: no systemctl")

@@ -22,7 +22,9 @@ const QUESTION: Duration = Duration::from_secs(10);
 
 /// What does not come up.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Called by dtn-boot-failed@WHAT.service.\nExample: dtn-firstboot boot failed basic.target")]
+#[command(
+    after_help = "Called by dtn-boot-failed@WHAT.service.\nExample: dtn-firstboot boot failed basic.target"
+)]
 pub(super) struct Args {
     /// The target that was not reached, `emergency`, `rescue` or `sshd`.
     what: String,
@@ -70,12 +72,20 @@ pub(super) fn give_up(host: &Host, what: &str) -> anyhow::Result<()> {
         }
         Deed::GiveUpCommit(why) => match store_fallback(host, &boot, &reason) {
             Ok(()) => {
-                tell(Level::Error, &format!("this boot is given up: {reason}; {why}: the next one is stock"));
+                tell(
+                    Level::Error,
+                    &format!("this boot is given up: {reason}; {why}: the next one is stock"),
+                );
                 reboot(host, what, &boot)
             }
             // Nothing would end this a second time.
             Err(error) => {
-                stay(host, what, &boot, &format!("{reason}; no reboot: {why}, and that cannot be stored: {error}"));
+                stay(
+                    host,
+                    what,
+                    &boot,
+                    &format!("{reason}; no reboot: {why}, and that cannot be stored: {error}"),
+                );
                 Ok(())
             }
         },
@@ -107,9 +117,17 @@ fn decide(host: &Host, what: &str, boot: &Boot, file: &StateFile) -> Deed {
 
 /// Whether multi-user.target was reached in this boot. Where systemd does not say, it was not.
 fn had_come_up(host: &Host) -> bool {
-    let args = ["show", "--property=ActiveEnterTimestampMonotonic", "--value", "multi-user.target"];
+    let args = [
+        "show",
+        "--property=ActiveEnterTimestampMonotonic",
+        "--value",
+        "multi-user.target",
+    ];
     let reached = host.run("systemctl", &args, QUESTION).unwrap_or_default();
-    reached.trim().parse().is_ok_and(|microseconds: u64| microseconds > 0)
+    reached
+        .trim()
+        .parse()
+        .is_ok_and(|microseconds: u64| microseconds > 0)
 }
 
 /// Stores that this boot failed, and why. The first reason stays: what fails later often fails because of it.
@@ -156,7 +174,12 @@ fn store_fallback(host: &Host, boot: &Boot, reason: &str) -> Result<(), StoreErr
 /// Stays up, with all ways in opened. An emergency shell is not taken away by starting the rest of the boot.
 fn stay(host: &Host, what: &str, boot: &Boot, sentence: &str) {
     let problems = goodboot::open_access(host, !goodboot::is_rescue(what));
-    say(host, Level::Error, &boot.boot_id, &format!("this boot failed: {sentence}; the node stays up"));
+    say(
+        host,
+        Level::Error,
+        &boot.boot_id,
+        &format!("this boot failed: {sentence}; the node stays up"),
+    );
     for problem in problems {
         log::info!("could not be started: {problem}");
     }

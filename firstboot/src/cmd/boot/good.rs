@@ -50,7 +50,11 @@ pub(super) fn run(host: &Host) -> anyhow::Result<Exit> {
 /// Gives the boot up in a unit of its own, which a shutdown does not end at its beginning as it does this one; here,
 /// where that unit cannot be started.
 fn hand_over(host: &Host) -> anyhow::Result<()> {
-    match host.run("systemctl", &["start", "--no-block", "dtn-boot-failed@sshd.service"], COMMAND) {
+    match host.run(
+        "systemctl",
+        &["start", "--no-block", "dtn-boot-failed@sshd.service"],
+        COMMAND,
+    ) {
         Ok(_) => Ok(()),
         Err(error) => {
             log::warn!("{error}");
@@ -85,7 +89,12 @@ fn wait(host: &Host, boot: &Boot, clock: &dyn Clock) -> Result<String, Bad> {
                     .as_ref()
                     .is_none_or(|(last, at)| *last != why && now.saturating_sub(*at) >= BETWEEN_WORDS);
                 if is_news {
-                    say(host, Level::Info, &boot.boot_id, &format!("not judged yet: {why}"));
+                    say(
+                        host,
+                        Level::Info,
+                        &boot.boot_id,
+                        &format!("not judged yet: {why}"),
+                    );
                     said = Some((why, now));
                 }
             }
@@ -121,7 +130,12 @@ fn good(host: &Host, boot: &Boot, why: &str) -> anyhow::Result<Exit> {
         atomic::write(&host.path(GOOD_BOOT), b"", 0o644)
             .context("this boot is good, and cannot be marked as such for the boot loader")?;
     }
-    say(host, Level::Info, &boot.boot_id, &format!("this boot is good: {why}"));
+    say(
+        host,
+        Level::Info,
+        &boot.boot_id,
+        &format!("this boot is good: {why}"),
+    );
     Ok(Exit::Ok)
 }
 

@@ -96,13 +96,20 @@ impl Node {
     fn network(&self) {
         self.write("/sys/class/net/ens2/carrier", "1\n");
         fs::create_dir_all(self.host.path("/sys/class/net/ens2/device")).unwrap();
-        symlink("../../../../bus/pci", self.host.path("/sys/class/net/ens2/device/subsystem")).unwrap();
+        symlink(
+            "../../../../bus/pci",
+            self.host.path("/sys/class/net/ens2/device/subsystem"),
+        )
+        .unwrap();
         let network = u32::from_ne_bytes([10, 0, 2, 0]);
         let mask = u32::from_ne_bytes([255, 255, 255, 0]);
         let route = format!("Iface\nens2\t{network:08X}\t00000000\t0001\t0\t0\t0\t{mask:08X}\t0\t0\t0\n");
         self.write("/proc/net/route", &route);
         self.write("/proc/net/fib_trie", "  |-- 10.0.2.15\n     /32 host LOCAL\n");
-        self.write("/proc/net/tcp", "sl\n 0: 00000000:0016 00000000:0000 0A 00000000:00000000\n");
+        self.write(
+            "/proc/net/tcp",
+            "sl\n 0: 00000000:0016 00000000:0000 0A 00000000:00000000\n",
+        );
     }
 
     pub(super) fn file(&self) -> StateFile {

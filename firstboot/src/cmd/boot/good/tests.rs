@@ -68,7 +68,12 @@ fn stock_and_boots_that_the_boot_loader_never_saw_are_good_and_bless_nothing() {
         kind,
         ..Node::counted()
     };
-    let others = [BootKind::Kexec, BootKind::Soft, BootKind::Manual, BootKind::Unknown];
+    let others = [
+        BootKind::Kexec,
+        BootKind::Soft,
+        BootKind::Manual,
+        BootKind::Unknown,
+    ];
     for boot in others.map(of_kind).into_iter().chain([stock]) {
         let node = Node::new();
         node.boot(boot.clone());
@@ -93,7 +98,12 @@ fn a_network_that_comes_hours_later_is_waited_for_and_told_once() {
     });
     assert!(result.is_ok());
     assert!(took < later + STEP * 2, "{took:?}");
-    assert_eq!(node.console().matches("waiting for link: no carrier on ens2").count(), 1);
+    assert_eq!(
+        node.console()
+            .matches("waiting for link: no carrier on ens2")
+            .count(),
+        1
+    );
 }
 
 #[test]
@@ -121,19 +131,32 @@ fn an_agent_that_was_killed_leaves_a_node_that_stays_up_and_is_not_blessed() {
     let node = Node::new();
     assert_eq!(run(&node.host).unwrap(), Exit::Failed);
     let record = node.record();
-    assert_eq!((record.reached, record.end), (Reached::Early, Some(BootEnd::Failed)));
+    assert_eq!(
+        (record.reached, record.end),
+        (Reached::Early, Some(BootEnd::Failed))
+    );
     assert_eq!(
         record.reason.as_deref(),
         Some("the node can be reached, but its agent did not end: dtn-firstboot.service is failed (timeout)")
     );
     assert!(!node.exists(GOOD_BOOT));
-    assert!(node.console().contains("this boot is not good: the node can be reached"));
-    assert!(!node.log().iter().any(|line| line.contains("reboot")), "{:?}", node.log());
+    assert!(
+        node.console()
+            .contains("this boot is not good: the node can be reached")
+    );
+    assert!(
+        !node.log().iter().any(|line| line.contains("reboot")),
+        "{:?}",
+        node.log()
+    );
     // An admin had the agent run again, and asked once more.
     goodboot::note_end(&node.host, "b7", "committed dtn-vm").unwrap();
     assert_eq!(run(&node.host).unwrap(), Exit::Ok);
     let record = node.record();
-    assert_eq!((record.reached, record.end, record.reason), (Reached::Good, None, None));
+    assert_eq!(
+        (record.reached, record.end, record.reason),
+        (Reached::Good, None, None)
+    );
 }
 
 #[test]
@@ -143,7 +166,12 @@ fn a_good_boot_is_good_although_its_state_cannot_be_written() {
     node.break_state();
     assert_eq!(run(&node.host).unwrap(), Exit::Ok);
     assert!(node.exists(GOOD_BOOT));
-    assert!(node.console().contains("a good boot could not be recorded: cannot write"), "{}", node.console());
+    assert!(
+        node.console()
+            .contains("a good boot could not be recorded: cannot write"),
+        "{}",
+        node.console()
+    );
 }
 
 #[test]
@@ -152,5 +180,9 @@ fn a_mark_that_cannot_be_made_is_an_error_that_says_so() {
     goodboot::note_end(&node.host, "b7", "stock").unwrap();
     std::fs::create_dir_all(node.host.path(GOOD_BOOT)).unwrap();
     let error = format!("{:#}", run(&node.host).unwrap_err());
-    assert!(error.starts_with("this boot is good, and cannot be marked as such for the boot loader: cannot write"), "{error}");
+    assert!(
+        error
+            .starts_with("this boot is good, and cannot be marked as such for the boot loader: cannot write"),
+        "{error}"
+    );
 }
