@@ -12,6 +12,7 @@ pub mod cmd;
 pub mod detect;
 pub mod door;
 pub mod early;
+pub mod esp;
 pub mod events;
 pub mod flow;
 pub mod goodboot;

@@ -62,12 +62,19 @@ fn texts(bytes: &[u8]) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn utf16(text: &str) -> Vec<u8> {
         let units = text.encode_utf16().flat_map(u16::to_le_bytes);
         VOLATILE.into_iter().chain(units).collect()
+    }
+
+    /// Gives a test host a text variable of the boot loader.
+    pub(crate) fn set_loader(host: &Host, name: &str, text: &str) {
+        fs::create_dir_all(host.path(DIR)).unwrap();
+        let path = host.path(&format!("{DIR}/{name}-{LOADER}"));
+        fs::write(path, utf16(&format!("{text}\0"))).unwrap();
     }
 
     #[test]
@@ -99,9 +106,7 @@ mod tests {
     fn variables_of_the_boot_loader_are_read_by_name() {
         let dir = tempfile::tempdir().unwrap();
         let host = Host::at(dir.path(), None);
-        fs::create_dir_all(host.path(DIR)).unwrap();
-        let path = host.path(&format!("{DIR}/LoaderEntrySelected-{LOADER}"));
-        fs::write(path, utf16("stock.efi\0")).unwrap();
+        set_loader(&host, "LoaderEntrySelected", "stock.efi");
         assert_eq!(loader(&host, "LoaderEntrySelected").as_deref(), Some("stock.efi"));
         assert_eq!(loader(&host, "LoaderBootCountPath"), None);
         assert!(loader_list(&host, "LoaderEntries").is_empty());

@@ -1,5 +1,6 @@
 //! The present boot: its id, what the kernel command line asks for, which entry the boot loader took.
 
+pub mod counter;
 pub mod efi;
 pub mod record;
 

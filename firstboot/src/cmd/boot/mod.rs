@@ -1,5 +1,6 @@
 //! `dtn-firstboot boot`: what the units of a boot say and ask, at its end and in between. Nobody types these.
 
+mod arm;
 mod ended;
 mod failed;
 mod good;
@@ -30,6 +31,9 @@ enum Command {
     Good,
     /// Give this boot up: store why, then reboot where the boot loader counts, and stay up elsewhere.
     Failed(failed::Args),
+    /// Arm the boot counter when a commit waits for a counted boot to prove it.
+    #[command(after_help = "Called after the blessing.\nExample: dtn-firstboot boot arm")]
+    Arm,
 }
 
 /// Does what the unit asked.
@@ -41,6 +45,7 @@ pub fn run(host: &Host, args: &Args) -> anyhow::Result<Exit> {
         Command::Ended => ended::run(host),
         Command::Good => good::run(host),
         Command::Failed(args) => failed::run(host, args),
+        Command::Arm => arm::run(host),
     }
 }
 
