@@ -116,7 +116,7 @@ fn drives(args: &mut Args, machine: &Machine) {
         block_node(SYSTEM_NODE, &machine.system_disk, ImageFormat::Qcow2, false),
     );
     let mut system = drive_device(machine.system_bus, "disk-system", SYSTEM_NODE);
-    system["bootindex"] = json!(0);
+    system["bootindex"] = json!(boot_order(machine).count());
     if machine.system_bus == DiskBus::Nvme {
         system["serial"] = json!("DTNSYSTEM");
     }
@@ -125,9 +125,13 @@ fn drives(args: &mut Args, machine: &Machine) {
         let node = format!("data{index}");
         args.option(
             "-blockdev",
-            block_node(&node, &disk.file.path, disk.file.format, false),
+            block_node(&node, &disk.file.path, disk.file.format, disk.spec.read_only),
         );
-        args.device(disk.spec.device(&format!("disk{index}"), &node, index, None));
+        let mut device = disk.spec.device(&format!("disk{index}"), &node, index, None);
+        if let Some(order) = boot_order(machine).position(|first| first == index) {
+            device["bootindex"] = json!(order);
+        }
+        args.device(device);
     }
     match &machine.seed {
         None => {}
@@ -140,6 +144,14 @@ fn drives(args: &mut Args, machine: &Machine) {
             args.device(drive_device(DiskBus::Virtio, "disk-seed", "seed"));
         }
     }
+}
+
+/// The data disks that the firmware tries before the system disk, in their order.
+fn boot_order(machine: &Machine) -> impl Iterator<Item = usize> {
+    let numbered = machine.disks.iter().enumerate();
+    numbered
+        .filter(|(_, disk)| disk.spec.boot)
+        .map(|(index, _)| index)
 }
 
 fn network(args: &mut Args, machine: &Machine) {

@@ -52,9 +52,13 @@ pub struct DiskSpec {
     pub serial: Option<String>,
     /// Logical block size in bytes, 512 or 4096.
     pub block: u16,
+    /// Write-protected: firmware and guest can only read it.
+    pub read_only: bool,
+    /// The firmware tries it before the system disk.
+    pub boot: bool,
 }
 
-const KEYS: &[&str] = &["size", "file", "serial", "block"];
+const KEYS: &[&str] = &["size", "file", "serial", "block", "readonly", "boot"];
 
 impl FromStr for DiskSpec {
     type Err = FieldError;
@@ -68,6 +72,8 @@ impl FromStr for DiskSpec {
             file: fields.take("file").map(PathBuf::from),
             serial: fields.take("serial"),
             block: fields.take_parsed("block", BLOCK)?.unwrap_or(512),
+            read_only: on_or_off(&mut fields, "readonly")?,
+            boot: on_or_off(&mut fields, "boot")?,
         };
         fields.finish(KEYS)?;
         spec.checked()
@@ -76,10 +82,24 @@ impl FromStr for DiskSpec {
 
 const BLOCK: &str = "512 or 4096";
 
+/// A key that is `on` or, as without it, `off`.
+fn on_or_off(fields: &mut Fields, key: &str) -> Result<bool, FieldError> {
+    match fields.take(key).as_deref() {
+        None | Some("off") => Ok(false),
+        Some("on") => Ok(true),
+        Some(other) => Err(FieldError::value(key, other, "on or off")),
+    }
+}
+
 impl DiskSpec {
     fn checked(self) -> Result<DiskSpec, FieldError> {
         if self.size.is_none() && self.file.is_none() {
             return Err(FieldError("a disk needs size=SIZE or file=PATH".into()));
+        }
+        if self.read_only && self.file.is_none() {
+            return Err(FieldError(
+                "readonly=on needs file=PATH: nothing else is on it".into(),
+            ));
         }
         if ![512, 4096].contains(&self.block) {
             return Err(FieldError::value("block", &self.block.to_string(), BLOCK));
@@ -205,8 +225,10 @@ mod tests {
             ("virtio,size=1G,serial=a b", "1 to 20 printable ASCII letters"),
             (
                 "sata,size=1G,bus=3",
-                "unknown key \"bus\", expected one of: size, file, serial, block",
+                "unknown key \"bus\", expected one of: size, file, serial, block, readonly, boot",
             ),
+            ("virtio,size=1G,readonly=on", "readonly=on needs file=PATH"),
+            ("virtio,size=1G,boot=yes", "boot=\"yes\": expected on or off"),
         ];
         for (text, message) in cases {
             let error = text.parse::<DiskSpec>().unwrap_err().0;

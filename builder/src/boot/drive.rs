@@ -1,17 +1,22 @@
-//! Drives a started guest through its goals, in a fixed order: console line, devices, script, files, snapshot, end.
+//! Drives a started guest through its goals, in a fixed order: console line, sshd's answer, devices, script, the same
+//! after more boots, files, snapshot, end.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::boots::Began;
+use super::console::Stream;
 use super::error::BootError;
+use super::incident;
 use super::outcome::ScriptRun;
+use super::power::Forward;
 use super::prepare::Prepared;
 use super::qemu::QemuTree;
-use super::request::{BootRequest, Goals, SshPort, Watch};
-use super::session::{Session, Stop, Stream};
+use super::request::{Again, BootRequest, Goals, Hotplug, SshPort, Watch};
+use super::session::{Session, Stop};
 use super::shell::Shell;
-use super::{hotplug, note, qmp, snapshot};
+use super::{hotplug, note, snapshot};
 
 /// How long the guest may take to shut down in good order.
 const POWER_OFF: Duration = Duration::from_secs(180);
@@ -23,14 +28,19 @@ const COPY: Duration = Duration::from_secs(600);
 pub struct Progress {
     /// Time to the shell's first answer.
     pub shell: Option<Duration>,
-    /// The script's output so far.
-    pub run: Option<ScriptRun>,
+    /// The script's outputs so far, one for each boot that it ran in.
+    pub runs: Vec<ScriptRun>,
     /// The script did not end in time.
     pub script_timed_out: bool,
-    /// The forwarded port.
-    pub ssh_port: Option<u16>,
     /// The snapshot is saved and QEMU is ending.
     pub saved: bool,
+}
+
+impl Progress {
+    /// Whether the script's last run ended with anything but 0.
+    pub fn script_failed(&self) -> bool {
+        self.runs.last().is_some_and(|run| run.code != Some(0))
+    }
 }
 
 /// Everything that a drive needs to know.
@@ -50,10 +60,28 @@ impl Drive<'_> {
     /// # Errors
     /// Names the option.
     pub fn check(self) -> Result<(), BootError> {
-        match self.request.watch.ssh_port {
-            Some(_) => forwarding_net(self.prepared).map(drop),
-            None => Ok(()),
-        }
+        let plugged_in = self.request.goals.hotplug.iter();
+        let later = plugged_in
+            .filter(|device| matches!(device, Hotplug::Nic(_)))
+            .count();
+        let cards = usize::from(self.prepared.parts.nics) + later;
+        incident::check_cards(&self.request.incidents, cards).map_err(BootError::Options)?;
+        self.forward().map(drop)
+    }
+
+    /// The port to be forwarded, and the network over which that goes.
+    ///
+    /// # Errors
+    /// There is no such network.
+    pub fn forward(self) -> Result<Option<Forward>, BootError> {
+        let port = match self.request.watch.ssh_port {
+            None => return Ok(None),
+            Some(SshPort::Auto) => 0,
+            Some(SshPort::Number(number)) => number,
+        };
+        let missing = || BootError::Options("--ssh-port needs a network card with net=user".to_owned());
+        let net = self.prepared.parts.user_net.clone().ok_or_else(missing)?;
+        Ok(Some(Forward { net, port }))
     }
 
     /// Sets the stopped guest going and takes it through all goals.
@@ -62,53 +90,37 @@ impl Drive<'_> {
     /// What ended it before that; `progress` holds what was reached.
     pub fn run(self, session: &mut Session, progress: &mut Progress) -> Result<(), Stop> {
         let goals = &self.request.goals;
-        self.start(session, progress)?;
-        let limit = (!goals.only_watch()).then(|| Instant::now() + goals.timeout);
+        if self.prepared.saved {
+            snapshot::restore(session, &self.prepared.parts)?;
+        }
+        session.switch_on()?;
+        let limit = self.limit();
         if let Some(until) = &goals.until {
             let what = format!("a console line that matches /{until}/");
             session.wait(limit, &what, |session| session.until_seen())?;
         }
-        let shell = self.shell(session, limit, progress)?;
-        if let Some(shell) = &shell {
-            self.use_shell(session, shell, progress)?;
-        }
+        self.wait_for_ssh(session, limit)?;
+        let shell = if goals.need_shell() {
+            let shell = self.shell(session, limit, progress)?;
+            Some(self.use_shell(session, shell, progress)?)
+        } else {
+            None
+        };
         self.end(session, shell.as_ref(), progress)
     }
 
-    /// Everything that must be true before the guest's first instruction, then that instruction.
-    fn start(self, session: &mut Session, progress: &mut Progress) -> Result<(), Stop> {
-        if self.prepared.saved {
-            snapshot::restore(session, &self.prepared.parts)?;
-        }
-        for card in &self.prepared.links_down {
-            session.command("set_link", &json!({ "name": card, "up": false }))?;
-        }
-        progress.ssh_port = self.forward_port(session)?;
-        session.command("cont", &json!(null)).map(drop)
+    /// How long one boot may take to its shell; for ever when only the guest's own end is awaited.
+    fn limit(self) -> Option<Instant> {
+        let goals = &self.request.goals;
+        (!goals.only_watch()).then(|| Instant::now() + goals.timeout)
     }
 
-    /// Forwards a port of 127.0.0.1, and of no other address, to the guest's port 22.
-    fn forward_port(self, session: &mut Session) -> Result<Option<u16>, Stop> {
-        let Some(wanted) = self.request.watch.ssh_port else {
-            return Ok(None);
-        };
-        let net = forwarding_net(self.prepared)?;
-        let number = match wanted {
-            SshPort::Auto => 0,
-            SshPort::Number(number) => number,
-        };
-        let refused = human(session, &format!("hostfwd_add {net} tcp:127.0.0.1:{number}-:22"))?;
-        if !refused.trim().is_empty() {
-            let command = format!("a forward of port {number}");
-            return Err(BootError::Qmp {
-                command,
-                reason: refused.trim().to_owned(),
-            }
-            .into());
+    fn wait_for_ssh(self, session: &mut Session, limit: Option<Instant>) -> Result<(), Stop> {
+        if !self.request.goals.until_ssh {
+            return Ok(());
         }
-        let port = qmp::forwarded_port(&human(session, "info usernet")?).unwrap_or(number);
-        note(&format!("ssh to the guest: ssh -p {port} root@127.0.0.1"));
-        Ok(Some(port))
+        let what = "an answer of sshd on the forwarded port";
+        session.wait(limit, what, |session| session.boots().now().reachable.map(drop))
     }
 
     fn shell(
@@ -116,32 +128,53 @@ impl Drive<'_> {
         session: &mut Session,
         limit: Option<Instant>,
         progress: &mut Progress,
-    ) -> Result<Option<Shell>, Stop> {
-        if !self.request.goals.need_shell() {
-            return Ok(None);
-        }
-        let shell = Shell::connect(session, limit, self.prepared.saved)?;
-        progress.shell = Some(session.elapsed());
-        Ok(Some(shell))
+    ) -> Result<Shell, Stop> {
+        let saved = self.prepared.saved && session.boots().count() == 1;
+        let shell = Shell::connect(session, limit, saved)?;
+        session.shell_answers();
+        progress.shell.get_or_insert(session.elapsed());
+        Ok(shell)
     }
 
-    fn use_shell(self, session: &mut Session, shell: &Shell, progress: &mut Progress) -> Result<(), Stop> {
+    /// All that needs a shell; returns that of the last boot.
+    fn use_shell(
+        self,
+        session: &mut Session,
+        mut shell: Shell,
+        progress: &mut Progress,
+    ) -> Result<Shell, Stop> {
         let goals = &self.request.goals;
         let (workdir, parts) = (self.prepared.workdir.path(), &self.prepared.parts);
-        hotplug::plug(session, shell, self.tree, workdir, parts, &goals.hotplug)?;
-        if let Some(script) = &goals.run {
-            run_script(session, shell, script, goals, &self.request.watch, progress)?;
+        hotplug::plug(session, &shell, self.tree, workdir, parts, &goals.hotplug)?;
+        self.run_script(session, &shell, progress)?;
+        for how in &goals.again {
+            if progress.script_failed() {
+                break;
+            }
+            start_again(session, &shell, *how)?;
+            let limit = self.limit();
+            self.wait_for_ssh(session, limit)?;
+            shell = self.shell(session, limit, progress)?;
+            self.run_script(session, &shell, progress)?;
         }
         for copy in &goals.copy_out {
             let content = shell.read_file(session, &copy.guest, COPY)?;
             std::fs::write(&copy.host, content).map_err(BootError::file("write", &copy.host))?;
         }
-        if goals.save_snapshot.is_some() && !script_failed(progress) {
-            self.settle(session, shell)?;
+        if goals.save_snapshot.is_some() && !progress.script_failed() {
+            self.settle(session, &shell)?;
             snapshot::save(session, self.tree, self.prepared)?;
             progress.saved = true;
         }
-        Ok(())
+        Ok(shell)
+    }
+
+    fn run_script(self, session: &mut Session, shell: &Shell, progress: &mut Progress) -> Result<(), Stop> {
+        let goals = &self.request.goals;
+        match &goals.run {
+            Some(script) => run_script(session, shell, script, goals, &self.request.watch, progress),
+            None => Ok(()),
+        }
     }
 
     /// Without a console line to wait for, a snapshot waits until the guest has started all its services.
@@ -182,7 +215,7 @@ impl Drive<'_> {
         }
         if goals.power_off {
             match shell {
-                Some(shell) => shell.power_off(session)?,
+                Some(shell) => shell.systemctl(session, "poweroff")?,
                 None => session.command("system_powerdown", &json!(null)).map(drop)?,
             }
             return await_end(session, Some(Instant::now() + POWER_OFF));
@@ -196,10 +229,30 @@ impl Drive<'_> {
     }
 }
 
-/// The network over which a port can be forwarded.
-fn forwarding_net(prepared: &Prepared) -> Result<&str, BootError> {
-    let missing = || BootError::Options("--ssh-port needs a network card with net=user".to_owned());
-    prepared.parts.user_net.as_deref().ok_or_else(missing)
+/// Starts the guest again, and returns when its next boot has begun.
+fn start_again(session: &mut Session, shell: &Shell, how: Again) -> Result<(), Stop> {
+    let count = session.boots().count();
+    match how {
+        Again::Power => session.power_cycle(),
+        Again::Reboot => {
+            shell.systemctl(session, "reboot")?;
+            let limit = Some(Instant::now() + POWER_OFF);
+            session.wait(limit, "the guest's reboot", |session| {
+                (session.boots().count() > count).then_some(())
+            })
+        }
+        // QEMU sees nothing of these two.
+        Again::SoftReboot => {
+            shell.systemctl(session, "soft-reboot")?;
+            session.begin_boot(Began::SoftReboot);
+            Ok(())
+        }
+        Again::Kexec => {
+            shell.systemctl(session, "kexec")?;
+            session.begin_boot(Began::Kexec);
+            Ok(())
+        }
+    }
 }
 
 /// Waits for an end that was asked for.
@@ -218,7 +271,7 @@ fn run_script(
     watch: &Watch,
     progress: &mut Progress,
 ) -> Result<(), Stop> {
-    let run = progress.run.insert(ScriptRun::default());
+    let mut run = ScriptRun::default();
     // With a JSON report on standard output, everything live goes to standard error.
     let out = if watch.json { Stream::Err } else { Stream::Out };
     let ended = shell.run(session, script, goals.run_timeout, |is_error, bytes| {
@@ -230,24 +283,9 @@ fn run_script(
         }
         .extend_from_slice(bytes);
     });
-    match ended {
-        Ok(code) => {
-            run.code = Some(code);
-            Ok(())
-        }
-        Err(stop) => {
-            progress.script_timed_out = matches!(stop, Stop::TimedOut(_));
-            Err(stop)
-        }
-    }
-}
-
-fn script_failed(progress: &Progress) -> bool {
-    progress.run.as_ref().is_some_and(|run| run.code != Some(0))
-}
-
-/// A command that QEMU only has in its monitor for people; its text.
-fn human(session: &mut Session, line: &str) -> Result<String, Stop> {
-    let answer = session.command("human-monitor-command", &json!({ "command-line": line }))?;
-    Ok(answer.as_str().unwrap_or_default().to_owned())
+    run.code = ended.as_ref().ok().copied();
+    progress.runs.push(run);
+    ended.map(drop).inspect_err(|stop| {
+        progress.script_timed_out = matches!(stop, Stop::TimedOut(_));
+    })
 }

@@ -58,7 +58,10 @@ pub fn plug(
             Hotplug::Disk(disk) => {
                 let (node, id) = (format!("data{}", parts.disks), format!("disk{}", parts.disks));
                 let file = disk_file(tree, disk, &format!("{node}.qcow2"), workdir)?;
-                session.command("blockdev-add", &block_node(&node, &file.path, file.format, false))?;
+                session.command(
+                    "blockdev-add",
+                    &block_node(&node, &file.path, file.format, disk.read_only),
+                )?;
                 session.command("device_add", &disk.device(&id, &node, parts.disks, Some(&port)))?;
                 let serial = disk.serial(parts.disks);
                 parts.disks += 1;

@@ -2,14 +2,18 @@
 //!
 //! The story of one boot: a [`request`] says what is wanted. [`prepare`] lays out the files of the machine in a
 //! throw-away [`workdir`] (or [`snapshot`] copies those of a saved one), and [`args`] turns the [`machine`] into QEMU's
-//! arguments. A [`process`] is QEMU with its three channels: console, shell, control. A [`session`] hears them, and
-//! [`drive`] takes the guest through its goals: a console line, devices plugged in ([`hotplug`]), a script in its root
-//! [`shell`], files fetched, a snapshot, the end. The [`outcome`] says how it went.
+//! arguments. A [`process`] is QEMU with its three channels: console, shell, control; [`power`] starts it, again after
+//! a power cut. A [`session`] hears them, notes each of the guest's [`boots`] and when it could be [`reach`]ed, and lets
+//! each [`incident`] happen. [`drive`] takes the guest through its goals: a console line, devices plugged in
+//! ([`hotplug`]), a script in its root [`shell`], more boots, files fetched, a snapshot, the end. The [`outcome`] says
+//! how it went.
 //!
 //! Nothing here needs root, nothing is left running, and an image is never written to.
 
 pub mod accel;
 pub mod args;
+pub mod boots;
+pub mod console;
 pub mod disk;
 pub mod drive;
 pub mod error;
@@ -18,16 +22,19 @@ pub mod firmware;
 pub mod frames;
 pub mod hotplug;
 pub mod image;
+pub mod incident;
 pub mod mac;
 pub mod machine;
 pub mod net;
 pub mod nic;
 pub mod outcome;
 pub mod overlay;
+pub mod power;
 pub mod prepare;
 pub mod process;
 pub mod qemu;
 pub mod qmp;
+pub mod reach;
 pub mod request;
 pub mod seed;
 pub mod serial;
@@ -36,18 +43,21 @@ pub mod shell;
 pub mod size;
 pub mod smbios;
 pub mod snapshot;
+pub mod when;
 pub mod workdir;
 
 use std::path::Path;
 
+use console::{Console, Stream};
 use drive::{Drive, Progress};
 use error::BootError;
+use incident::Incidents;
 use outcome::{Outcome, Reason};
+use power::{Power, Wiring};
 use prepare::Prepared;
-use process::Process;
 use qemu::QemuTree;
 use request::{BootRequest, Source};
-use session::{Console, Session, Stop, Stream};
+use session::{Session, Stop};
 use workdir::Workdir;
 
 /// Boots what `request` asks for and stays until it is over.
@@ -64,18 +74,20 @@ pub fn boot(tree: &QemuTree, request: &BootRequest) -> Result<Outcome, BootError
     };
     drive.check()?;
     note(&format!("{}: {}", prepared.accel.accel, prepared.accel.reason));
-    let (say, hear) = std::sync::mpsc::channel();
-    let process = Process::start(tree, &launch_args(&prepared), prepared.workdir.path(), &say)?;
-    // Only the channels' readers may keep the stream of events open.
-    drop(say);
-    let mut session = Session::new(process, hear, console(request)?);
+    let power = Power {
+        tree: tree.clone(),
+        args: launch_args(&prepared),
+        directory: prepared.workdir.path().to_owned(),
+    };
+    let wiring = Wiring::new(&prepared.cables_out, drive.forward()?);
+    let mut session = Session::start(
+        power,
+        wiring,
+        console(request)?,
+        Incidents::new(request.incidents.clone()),
+    )?;
     let mut progress = Progress::default();
-    let driven = Drive {
-        tree,
-        request,
-        prepared: &prepared,
-    }
-    .run(&mut session, &mut progress);
+    let driven = drive.run(&mut session, &mut progress);
     let reason = reason(driven, &progress)?;
     let outcome = Outcome {
         accel: prepared.accel.clone(),
@@ -84,10 +96,10 @@ pub fn boot(tree: &QemuTree, request: &BootRequest) -> Result<Outcome, BootError
         until: session.until_seen(),
         shell: progress.shell,
         total: session.elapsed(),
-        ssh_port: progress.ssh_port,
-        resets: session.resets(),
+        ssh_port: session.forwarded_port(),
+        boots: session.boots().clone(),
         console_tail: session.console_tail(),
-        run: progress.run,
+        runs: progress.runs,
     };
     // QEMU must be gone before its files get another name.
     drop(session);
@@ -139,13 +151,16 @@ fn launch_args(prepared: &Prepared) -> Vec<String> {
 }
 
 fn console(request: &BootRequest) -> Result<Console, BootError> {
-    let watch = &request.watch;
+    let (watch, goals) = (&request.watch, &request.goals);
+    let mut console = Console::new(goals.until.clone(), goals.kill_when.clone());
+    if let Some(path) = &watch.serial {
+        console = console.log_to(path)?;
+    }
     let stream = if watch.json { Stream::Err } else { Stream::Out };
-    Ok(Console {
-        log: watch.serial.as_deref().map(Session::open_log).transpose()?,
-        show: watch.show_serial.then_some(stream),
-        until: request.goals.until.clone(),
-        kill_when: request.goals.kill_when.clone(),
+    Ok(if watch.show_serial {
+        console.show_on(stream)
+    } else {
+        console
     })
 }
 
@@ -154,7 +169,7 @@ fn reason(driven: Result<(), Stop>, progress: &Progress) -> Result<Reason, BootE
     match driven {
         Err(_) if progress.script_timed_out => Ok(Reason::ScriptTimedOut),
         Err(stop) => Reason::of(stop),
-        Ok(()) if progress.run.as_ref().is_some_and(|run| run.code != Some(0)) => Ok(Reason::ScriptFailed),
+        Ok(()) if progress.script_failed() => Ok(Reason::ScriptFailed),
         Ok(()) => Ok(Reason::Done),
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::accel::Chosen;
+use super::boots::Boots;
 use super::session::Stop;
 
 /// Exit code of a script that ran out of time, as `timeout(1)` has it.
@@ -40,6 +41,16 @@ pub struct ScriptRun {
     pub stderr: Vec<u8>,
 }
 
+impl ScriptRun {
+    fn to_json(&self) -> Value {
+        json!({
+            "exit": self.code,
+            "stdout": String::from_utf8_lossy(&self.stdout),
+            "stderr": String::from_utf8_lossy(&self.stderr),
+        })
+    }
+}
+
 /// How a boot ended.
 #[derive(Debug, Clone)]
 pub struct Outcome {
@@ -55,12 +66,12 @@ pub struct Outcome {
     pub shell: Option<Duration>,
     /// Time from the start to the end.
     pub total: Duration,
-    /// The script's output.
-    pub run: Option<ScriptRun>,
+    /// The script's outputs, one for each boot that it ran in.
+    pub runs: Vec<ScriptRun>,
     /// The forwarded port.
     pub ssh_port: Option<u16>,
-    /// How often the guest started again.
-    pub resets: u32,
+    /// The guest's boots.
+    pub boots: Boots,
     /// The console's last lines.
     pub console_tail: String,
 }
@@ -70,7 +81,7 @@ impl Outcome {
     pub fn exit_code(&self) -> u8 {
         match &self.reason {
             Reason::Done | Reason::PowerCut => 0,
-            Reason::ScriptFailed => self.run.as_ref().and_then(|run| run.code).unwrap_or(1),
+            Reason::ScriptFailed => self.runs.last().and_then(|run| run.code).unwrap_or(1),
             Reason::ScriptTimedOut => SCRIPT_TIMED_OUT,
             Reason::GuestEnded(_) => u8::from(self.had_goal),
             Reason::TimedOut(_) => 1,
@@ -110,13 +121,7 @@ impl Outcome {
     /// The data of the report for scripts.
     pub fn to_json(&self) -> Value {
         let seconds = |time: Duration| (time.as_secs_f64() * 1000.0).round() / 1000.0;
-        let run = self.run.as_ref().map(|run| {
-            json!({
-                "exit": run.code,
-                "stdout": String::from_utf8_lossy(&run.stdout),
-                "stderr": String::from_utf8_lossy(&run.stderr),
-            })
-        });
+        let runs: Vec<Value> = self.runs.iter().map(ScriptRun::to_json).collect();
         json!({
             "accel": self.accel.accel,
             "accel_reason": self.accel.reason,
@@ -126,9 +131,11 @@ impl Outcome {
             "seconds_until": self.until.map(seconds),
             "seconds_shell": self.shell.map(seconds),
             "seconds": seconds(self.total),
-            "resets": self.resets,
+            "resets": self.boots.resets(),
+            "boots": self.boots.to_json(),
             "ssh_port": self.ssh_port,
-            "run": run,
+            "run": runs.last(),
+            "runs": runs,
             "console_tail": self.console_tail,
         })
     }
@@ -175,13 +182,13 @@ mod tests {
             until: Some(Duration::from_millis(1500)),
             shell: None,
             total: Duration::from_secs(60),
-            run: Some(ScriptRun {
+            runs: vec![ScriptRun {
                 code: Some(7),
                 stdout: b"{}\n".to_vec(),
                 stderr: Vec::new(),
-            }),
+            }],
             ssh_port: Some(2222),
-            resets: 1,
+            boots: Boots::default(),
             console_tail: "dtn login:".into(),
         }
     }
@@ -219,10 +226,8 @@ mod tests {
     #[test]
     fn the_report_for_scripts_has_the_scripts_output_apart() {
         let report = outcome(Reason::ScriptFailed, true).to_json();
-        assert_eq!(
-            report["run"],
-            json!({ "exit": 7, "stdout": "{}\n", "stderr": "" })
-        );
+        let run = json!({ "exit": 7, "stdout": "{}\n", "stderr": "" });
+        assert_eq!((&report["run"], &report["runs"][0]), (&run, &run));
         assert_eq!(report["accel"], "tcg");
         assert_eq!(report["seconds_until"], 1.5);
         assert_eq!(report["reason"], "script-failed");

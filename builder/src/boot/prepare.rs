@@ -32,7 +32,7 @@ pub struct Prepared {
     /// The overlay stays after the boot.
     pub keeps_overlay: bool,
     /// Cards whose cable is out.
-    pub links_down: Vec<String>,
+    pub cables_out: Vec<String>,
 }
 
 /// What is already in a machine: later devices are numbered behind it.
@@ -98,7 +98,7 @@ pub fn cold(
         parts: parts(&machine)?,
         saved: false,
         keeps_overlay: hardware.overlay != Overlay::ThrowAway,
-        links_down: links_down(&machine),
+        cables_out: cables_out(&machine),
         workdir,
     })
 }
@@ -117,7 +117,7 @@ fn parts(machine: &Machine) -> Result<Parts, BootError> {
     })
 }
 
-fn links_down(machine: &Machine) -> Vec<String> {
+fn cables_out(machine: &Machine) -> Vec<String> {
     (1..)
         .zip(&machine.nics)
         .filter(|(_, nic)| nic.link_down)

@@ -9,6 +9,7 @@ use regex::Regex;
 use super::accel::AccelChoice;
 use super::disk::{DiskBus, DiskSpec};
 use super::fields::FieldError;
+use super::incident::Incident;
 use super::nic::NicSpec;
 use super::smbios::Credential;
 
@@ -19,6 +20,8 @@ pub struct BootRequest {
     pub source: Source,
     /// What it is watched for.
     pub watch: Watch,
+    /// What happens to it from outside.
+    pub incidents: Vec<Incident>,
     /// What is done with it, in this order.
     pub goals: Goals,
 }
@@ -132,14 +135,19 @@ pub struct Goals {
     pub until: Option<Regex>,
     /// Cut the power when a console line matches.
     pub kill_when: Option<Regex>,
-    /// Limit for `until`, for the shell to answer and for `kill_when`; none when only the guest's end is awaited.
+    /// Limit for `until`, for sshd and the shell to answer and for `kill_when`; none when only the guest's end is
+    /// awaited.
     pub timeout: Duration,
+    /// Wait, in each boot, until sshd answers on the forwarded port.
+    pub until_ssh: bool,
     /// Devices to plug in.
     pub hotplug: Vec<Hotplug>,
     /// A script for the guest's root shell.
     pub run: Option<Vec<u8>>,
     /// Limit for the script.
     pub run_timeout: Duration,
+    /// Ways to start the guest again, one after the other; the script runs after each.
+    pub again: Vec<Again>,
     /// Files to fetch from the guest.
     pub copy_out: Vec<CopyOut>,
     /// Save the running machine into this new directory.
@@ -159,8 +167,22 @@ impl Goals {
 
     /// Whether only the guest's own end is waited for.
     pub fn only_watch(&self) -> bool {
-        !self.need_shell() && self.until.is_none() && self.kill_when.is_none() && !self.power_off
+        let waits = self.until.is_some() || self.until_ssh || self.kill_when.is_some();
+        !self.need_shell() && !waits && !self.power_off
     }
+}
+
+/// A way to start a guest again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Again {
+    /// systemctl reboot: through the firmware.
+    Reboot,
+    /// systemctl soft-reboot: userspace only.
+    SoftReboot,
+    /// systemctl kexec: another kernel, which the script has loaded.
+    Kexec,
+    /// The power fails and comes back.
+    Power,
 }
 
 /// A device to plug into the running guest.

@@ -65,6 +65,13 @@ impl ConsoleText {
         }
     }
 
+    /// The guest fell silent in the middle of what it wrote: what comes next is no part of it.
+    pub fn cut(&mut self) {
+        self.close(&mut |_| {});
+        self.escape = Escape::None;
+        self.partial.clear();
+    }
+
     fn close(&mut self, seen: &mut impl FnMut(&str)) {
         let line = std::mem::take(&mut self.open);
         seen(&line);
@@ -178,6 +185,16 @@ mod tests {
     #[test]
     fn a_cursor_that_is_moved_ends_a_line() {
         assert_eq!(lines(&[b"\x1b[1;2HDevice\x1b[2;2HBoot"]), ["Device", "Boot"]);
+    }
+
+    #[test]
+    fn what_comes_after_a_cut_is_a_new_line() {
+        let (mut text, mut seen) = (ConsoleText::default(), Vec::new());
+        text.feed(b"Started \x1b[", |_| {});
+        text.cut();
+        text.feed(b"BdsDxe\n", |line| seen.push(line.to_owned()));
+        assert_eq!(seen, ["BdsDxe"]);
+        assert_eq!(text.tail(), "Started \nBdsDxe");
     }
 
     #[test]

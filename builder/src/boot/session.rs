@@ -1,26 +1,26 @@
 //! A guest that runs: hears its events, keeps what matters of them, and lets a caller wait for something.
 //!
-//! Whatever is waited for, the same things are looked after: the console is logged and searched, a power cut happens
-//! when its pattern shows, a signal ends the wait, and so does a QEMU that is gone.
+//! Whatever is waited for, the same things are looked after: the console is logged and searched, incidents happen at
+//! their moment, sshd's answer is noted, a signal ends the wait, and so does a QEMU that is gone.
 
 use std::collections::{HashMap, VecDeque};
-use std::fs::File;
-use std::io::Write;
-use std::path::Path;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use regex::Regex;
 use serde_json::Value;
 
 use crate::interrupt;
 
+use super::boots::{Began, Boots};
+use super::console::Console;
 use super::error::BootError;
 use super::frames::{self, Frame};
+use super::incident::{Act, Incidents};
 use super::note;
+use super::power::{Power, Wiring};
 use super::process::{Event, Process};
 use super::qmp::{self, Message};
-use super::serial::ConsoleText;
+use super::reach::Reach;
 
 /// How often a wait looks whether this process was told to end.
 const LOOK_UP: Duration = Duration::from_millis(200);
@@ -49,58 +49,26 @@ impl From<BootError> for Stop {
     }
 }
 
-/// What is looked for on the console, and where it goes.
-#[derive(Debug, Default)]
-pub struct Console {
-    /// Every byte goes here.
-    pub log: Option<File>,
-    /// Every byte is shown, on this stream.
-    pub show: Option<Stream>,
-    /// The pattern that is waited for.
-    pub until: Option<Regex>,
-    /// The pattern at which the power is cut.
-    pub kill_when: Option<Regex>,
-}
-
-/// One of our own output streams.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
-    /// Standard output.
-    Out,
-    /// Standard error.
-    Err,
-}
-
-impl Stream {
-    /// Writes and flushes. A reader that went away does not stop a guest, so its absence is no error.
-    pub fn write(self, bytes: &[u8]) {
-        let _ = match self {
-            Stream::Out => write_all(&mut std::io::stdout().lock(), bytes),
-            Stream::Err => write_all(&mut std::io::stderr().lock(), bytes),
-        };
-    }
-}
-
-fn write_all(stream: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
-    stream.write_all(bytes)?;
-    stream.flush()
-}
-
 /// A running guest.
 #[derive(Debug)]
 pub struct Session {
     pub(super) process: Process,
+    pub(super) power: Power,
+    pub(super) wiring: Wiring,
+    pub(super) reach: Option<Reach>,
     events: Receiver<Event>,
     console: Console,
-    text: ConsoleText,
+    incidents: Incidents,
     started: Instant,
     until_seen: Option<Duration>,
-    resets: u32,
+    boots: Boots,
+    watchdog_fired: bool,
     shutdown: Option<String>,
     complaints: Vec<u8>,
     control_lines: qmp::Lines,
     next_id: u64,
     greeted: bool,
+    asking: bool,
     answers: HashMap<u64, Result<Value, String>>,
     shell_lines: qmp::Lines,
     shell_tail: Vec<u8>,
@@ -109,26 +77,64 @@ pub struct Session {
 }
 
 impl Session {
-    /// Takes over a process that was just started.
-    pub fn new(process: Process, events: Receiver<Event>, console: Console) -> Session {
-        Session {
+    /// Starts QEMU; the machine is still stopped.
+    ///
+    /// # Errors
+    /// As [`Power::on`].
+    pub fn start(
+        power: Power,
+        wiring: Wiring,
+        console: Console,
+        incidents: Incidents,
+    ) -> Result<Session, BootError> {
+        let (process, events) = power.on()?;
+        Ok(Session {
             process,
+            power,
+            wiring,
+            reach: None,
             events,
             console,
-            text: ConsoleText::default(),
+            incidents,
             started: Instant::now(),
             until_seen: None,
-            resets: 0,
+            boots: Boots::default(),
+            watchdog_fired: false,
             shutdown: None,
             complaints: Vec::new(),
             control_lines: qmp::Lines::default(),
             next_id: 1,
             greeted: false,
+            asking: false,
             answers: HashMap::new(),
             shell_lines: qmp::Lines::default(),
             shell_tail: Vec::new(),
             shell_prompted: false,
             frames: VecDeque::new(),
+        })
+    }
+
+    /// Takes over a QEMU that was started in place of one that was killed: nothing said to the former one holds.
+    pub(super) fn replace(&mut self, process: Process, events: Receiver<Event>) {
+        self.process = process;
+        self.events = events;
+        self.console.cut();
+        self.complaints.clear();
+        self.control_lines = qmp::Lines::default();
+        self.greeted = false;
+        self.answers.clear();
+        self.watchdog_fired = false;
+    }
+
+    /// Notes that a boot begins; its shell has to show its prompt anew.
+    pub fn begin_boot(&mut self, by: Began) {
+        self.boots.begin(by, self.started.elapsed(), self.console.bytes());
+        self.shell_lines = qmp::Lines::default();
+        self.shell_tail.clear();
+        self.shell_prompted = false;
+        self.frames.clear();
+        if let Some(reach) = &self.reach {
+            reach.boot_begins();
         }
     }
 
@@ -142,19 +148,24 @@ impl Session {
         self.until_seen
     }
 
-    /// How often the guest started again.
-    pub fn resets(&self) -> u32 {
-        self.resets
+    /// The boots so far.
+    pub fn boots(&self) -> &Boots {
+        &self.boots
     }
 
-    /// Whether a root shell has shown its prompt on ttyS1 since the guest was last reset.
+    /// Notes that the guest's shell answers.
+    pub(super) fn shell_answers(&mut self) {
+        self.boots.shell(self.started.elapsed());
+    }
+
+    /// Whether a root shell has shown its prompt on ttyS1 since the present boot began.
     pub(super) fn shell_prompted(&self) -> bool {
         self.shell_prompted
     }
 
     /// The console's last lines.
     pub fn console_tail(&self) -> String {
-        self.text.tail()
+        self.console.tail()
     }
 
     /// A number that was not used before.
@@ -174,6 +185,7 @@ impl Session {
         mut ready: impl FnMut(&mut Session) -> Option<T>,
     ) -> Result<T, Stop> {
         loop {
+            self.look_around()?;
             if let Some(value) = ready(self) {
                 return Ok(value);
             }
@@ -191,6 +203,25 @@ impl Session {
                 Err(_) => {}
             }
         }
+    }
+
+    /// What is looked after besides events: whether sshd answers, and what is due from outside.
+    fn look_around(&mut self) -> Result<(), Stop> {
+        if let Some(at) = self.reach.as_ref().and_then(Reach::take_answer) {
+            self.boots.reached(at.saturating_duration_since(self.started));
+        }
+        // Not while QEMU owes an answer: after a power cut it would never come.
+        if self.asking {
+            return Ok(());
+        }
+        self.incidents.on_time(self.started.elapsed());
+        for act in self.incidents.take_due() {
+            match act {
+                Act::Cable { nic, up } => self.set_cable(nic, up)?,
+                Act::PowerCycle => self.power_cycle()?,
+            }
+        }
+        Ok(())
     }
 
     /// Handles events for `time`.
@@ -232,27 +263,13 @@ impl Session {
     }
 
     fn on_console(&mut self, bytes: &[u8]) -> Result<(), Stop> {
-        if let Some(log) = &mut self.console.log {
-            log.write_all(bytes)
-                .map_err(BootError::file("write", "the serial log"))?;
+        let incidents = &mut self.incidents;
+        let seen = self.console.take(bytes, |line| incidents.on_line(line))?;
+        if seen.until {
+            self.until_seen.get_or_insert(self.started.elapsed());
         }
-        if let Some(stream) = self.console.show {
-            stream.write(bytes);
-        }
-        let (until, kill_when) = (&self.console.until, &self.console.kill_when);
-        let (mut reached, mut cut) = (false, false);
-        self.text.feed(bytes, |line| {
-            reached |= until.as_ref().is_some_and(|pattern| pattern.is_match(line));
-            cut |= kill_when.as_ref().is_some_and(|pattern| pattern.is_match(line));
-        });
-        if reached && self.until_seen.is_none() {
-            self.until_seen = Some(self.started.elapsed());
-        }
-        if cut {
-            self.process.kill().map_err(|source| BootError::Qemu {
-                action: "cannot kill QEMU",
-                source,
-            })?;
+        if seen.kill_when {
+            self.cut_power()?;
             return Err(Stop::PowerCut);
         }
         Ok(())
@@ -274,15 +291,22 @@ impl Session {
     fn on_machine_event(&mut self, name: &str, data: &Value) {
         match name {
             "RESET" if data["guest"] == true => {
-                self.resets += 1;
-                self.shell_prompted = false;
+                let by = if std::mem::take(&mut self.watchdog_fired) {
+                    Began::Watchdog
+                } else {
+                    Began::GuestReset
+                };
+                self.begin_boot(by);
                 note(&format!(
                     "the guest starts again ({})",
                     data["reason"].as_str().unwrap_or("no reason")
                 ));
             }
             "SHUTDOWN" => self.shutdown = data["reason"].as_str().map(str::to_owned),
-            "WATCHDOG" => note("the guest's watchdog fired"),
+            "WATCHDOG" => {
+                self.watchdog_fired = true;
+                note("the guest's watchdog fired");
+            }
             _ => tracing::debug!("QEMU says {name}"),
         }
     }
@@ -311,6 +335,13 @@ impl Session {
     /// # Errors
     /// QEMU's own words when it refuses.
     pub fn command(&mut self, command: &str, arguments: &Value) -> Result<Value, Stop> {
+        let asking = std::mem::replace(&mut self.asking, true);
+        let answer = self.ask(command, arguments);
+        self.asking = asking;
+        answer
+    }
+
+    fn ask(&mut self, command: &str, arguments: &Value) -> Result<Value, Stop> {
         const LIMIT: Duration = Duration::from_secs(60);
         let deadline = Some(Instant::now() + LIMIT);
         if !self.greeted {
@@ -318,7 +349,7 @@ impl Session {
                 session.greeted.then_some(())
             })?;
             if command != "qmp_capabilities" {
-                self.command("qmp_capabilities", &Value::Null)?;
+                self.ask("qmp_capabilities", &Value::Null)?;
             }
         }
         let id = self.fresh_id();
@@ -336,13 +367,5 @@ impl Session {
                 reason,
             })
         })
-    }
-
-    /// Opens the serial log at `path`, empty.
-    ///
-    /// # Errors
-    /// When the file cannot be made.
-    pub fn open_log(path: &Path) -> Result<File, BootError> {
-        File::create(path).map_err(BootError::file("create", path))
     }
 }

@@ -167,12 +167,12 @@ impl Shell {
         Err(BootError::Shell(format!("cannot read {from:?}: {reason}")).into())
     }
 
-    /// Asks the guest to shut down in good order; does not wait for it.
+    /// Asks the guest's systemd for `verb` (a word of ours, such as `poweroff`); does not wait for it.
     ///
     /// # Errors
     /// When the shell does not answer.
-    pub fn power_off(&self, session: &mut Session) -> Result<(), Stop> {
-        self.request(session, "systemctl --no-block poweroff", "")
+    pub fn systemctl(&self, session: &mut Session, verb: &'static str) -> Result<(), Stop> {
+        self.request(session, &format!("systemctl --no-block {verb}"), "")
             .map(drop)
     }
 
@@ -197,7 +197,7 @@ impl Shell {
         limit: Duration,
         mut output: impl FnMut(bool, &[u8]),
     ) -> Result<u8, Stop> {
-        let resets = session.resets();
+        let boots = session.boots().count();
         let ended = session.wait(Some(Instant::now() + limit), "the end of the script", |session| {
             while let Some(frame) = session.frames.pop_front() {
                 match frame {
@@ -207,7 +207,7 @@ impl Shell {
                     _ => {}
                 }
             }
-            (session.resets() > resets).then_some(None)
+            (session.boots().count() > boots).then_some(None)
         })?;
         ended.ok_or_else(|| BootError::Shell("the guest restarted while a script ran".into()).into())
     }

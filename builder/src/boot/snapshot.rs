@@ -125,7 +125,7 @@ pub fn load(tree: &QemuTree, dir: &Path, workdir: Workdir) -> Result<Prepared, B
         parts: record.parts,
         saved: true,
         keeps_overlay: false,
-        links_down: Vec::new(),
+        cables_out: Vec::new(),
     })
 }
 

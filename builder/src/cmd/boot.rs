@@ -4,11 +4,12 @@ use super::Failure;
 use crate::boot::accel::AccelChoice;
 use crate::boot::disk::{DiskBus, DiskSpec};
 use crate::boot::error::BootError;
+use crate::boot::incident::{LinkChange, PowerCycle};
 use crate::boot::nic::NicSpec;
 use crate::boot::outcome::Outcome;
 use crate::boot::qemu::QemuTree;
 use crate::boot::request::{
-    BootRequest, CopyOut, Goals, Hardware, Hotplug, Overlay, Source, SshPort, Vars, Watch,
+    Again, BootRequest, CopyOut, Goals, Hardware, Hotplug, Overlay, Source, SshPort, Vars, Watch,
 };
 use crate::boot::smbios::Credential;
 use crate::cache::Cache;
@@ -33,6 +34,8 @@ pub struct BootArgs {
     #[command(flatten)]
     watch: WatchArgs,
     #[command(flatten)]
+    incidents: IncidentArgs,
+    #[command(flatten)]
     goals: GoalArgs,
     /// Directory of the cache, for the tools tree
     #[arg(long, value_name = "DIR", help_heading = "General")]
@@ -55,7 +58,9 @@ struct MachineArgs {
     /// No network card at all
     #[arg(long, conflicts_with = "nic")]
     no_nic: bool,
-    /// Data disk: nvme|virtio|sata,size=4G[,file=PATH][,serial=S][,block=4096]; may be given several times
+    /// Data disk: nvme|virtio|sata,size=4G[,file=PATH][,serial=S][,block=4096][,readonly=on][,boot=on]
+    ///
+    /// May be given several times. With boot=on the firmware tries it before the system disk.
     #[arg(long, value_name = "SPEC")]
     disk: Vec<DiskSpec>,
     /// How the system disk is attached: virtio, nvme or sata
@@ -126,6 +131,18 @@ struct WatchArgs {
     json: bool,
 }
 
+/// What happens to the guest from outside. WHEN is a time since the power came on (60s) or a console line (/REGEX/).
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Incidents")]
+struct IncidentArgs {
+    /// Pull or plug in a cable: nic1=down@60s, nic1=up@/REGEX/; may be given several times
+    #[arg(long, value_name = "NIC=up|down@WHEN")]
+    link: Vec<LinkChange>,
+    /// Let the power fail and come back: 60s, /REGEX/, or 3x/REGEX/ for the first three boots that show such a line
+    #[arg(long, value_name = "[Nx]WHEN", conflicts_with = "no_reboot")]
+    power_cycle: Vec<PowerCycle>,
+}
+
 /// What is done with the guest, in this order.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Goals, in this order")]
@@ -133,7 +150,10 @@ struct GoalArgs {
     /// Wait for a line on the serial console that matches (searched line by line, without terminal codes)
     #[arg(long, value_name = "REGEX")]
     until: Option<Regex>,
-    /// Limit in seconds for --until, for the guest's shell and for --kill-when
+    /// Then wait until sshd answers on the forwarded port; again in each boot of --again
+    #[arg(long, requires = "ssh_port")]
+    until_ssh: bool,
+    /// Limit in seconds for --until, --until-ssh, the guest's shell and --kill-when
     #[arg(long, value_name = "S", default_value_t = 600)]
     timeout: u64,
     /// Plug in a device and wait until the guest shows it: nic,... or disk,... as --nic and --disk; several times
@@ -145,11 +165,20 @@ struct GoalArgs {
     /// Limit in seconds for --run; the exit code is then 124
     #[arg(long, value_name = "S", default_value_t = 600)]
     run_timeout: u64,
+    /// Then start the guest again this way and run the program once more; may be given several times
+    #[arg(
+        long,
+        value_name = "HOW",
+        value_enum,
+        requires = "run",
+        conflicts_with = "no_reboot"
+    )]
+    again: Vec<Again>,
     /// Fetch a file of the guest; may be given several times
     #[arg(long, value_name = "GUESTPATH:HOSTPATH")]
     copy_out: Vec<CopyOut>,
     /// Save the running machine into this new directory, once it is up
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["snapshot", "hotplug", "kill_when", "power_off"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["snapshot", "hotplug", "kill_when", "power_off", "again", "power_cycle"])]
     save_snapshot: Option<PathBuf>,
     /// Cut the power (kill QEMU) as soon as a line on the serial console matches
     #[arg(long, value_name = "REGEX")]
@@ -188,6 +217,9 @@ fn report(outcome: &Outcome, json: bool) -> Result<(), Failure> {
     if json {
         print!("{}", Envelope::new(SCHEMA, outcome.to_json()).to_text()?);
     }
+    for line in outcome.boots.story() {
+        eprintln!("{line}");
+    }
     eprintln!("boot: {}", outcome.sentence());
     if let Some(evidence) = outcome.evidence() {
         eprintln!("{evidence}");
@@ -207,7 +239,22 @@ fn request(args: BootArgs) -> Result<BootRequest, BootError> {
         json: args.watch.json,
         ssh_port: args.watch.ssh_port,
     };
-    Ok(BootRequest { source, watch, goals })
+    let cables = args
+        .incidents
+        .link
+        .into_iter()
+        .map(|LinkChange(incident)| incident);
+    let cuts = args
+        .incidents
+        .power_cycle
+        .into_iter()
+        .map(|PowerCycle(incident)| incident);
+    Ok(BootRequest {
+        source,
+        watch,
+        incidents: cables.chain(cuts).collect(),
+        goals,
+    })
 }
 
 fn hardware(out: PathBuf, args: MachineArgs) -> Hardware {
@@ -248,9 +295,11 @@ fn goals(args: GoalArgs) -> Result<Goals, BootError> {
         until: args.until,
         kill_when: args.kill_when,
         timeout: Duration::from_secs(args.timeout),
+        until_ssh: args.until_ssh,
         hotplug: args.hotplug,
         run: args.run.as_deref().map(read_script).transpose()?,
         run_timeout: Duration::from_secs(args.run_timeout),
+        again: args.again,
         copy_out: args.copy_out,
         save_snapshot: args.save_snapshot,
         power_off: args.power_off,
