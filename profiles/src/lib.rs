@@ -10,6 +10,7 @@
 pub mod bootcount;
 pub mod bootkind;
 pub mod catalog;
+pub mod compare;
 pub mod conclude;
 pub mod decide;
 pub mod device;
@@ -24,6 +25,7 @@ pub mod layer;
 pub mod matching;
 pub mod measure;
 pub mod plan;
+pub mod published;
 pub mod render;
 pub mod site;
 pub mod state;

@@ -1,19 +1,17 @@
 //! `dtnforge profile explain`: from the facts of a host to its profile and plan, with every reason.
 
-use super::{CatalogArgs, Failure, SiteArgs, bad, print_json, read};
-use anyhow::Context as _;
-use dtnforge_profiles::conclude::{Conclusions, Guest, SpeedClass, StorageClass, conclude};
-use dtnforge_profiles::digest::Digest;
-use dtnforge_profiles::facts::Facts;
-use dtnforge_profiles::layer;
+use super::report::Report;
+use super::{CatalogArgs, Failure, SiteArgs, print, print_json};
+use dtnforge_profiles::conclude::{Conclusions, Guest, SpeedClass, StorageClass};
 use dtnforge_profiles::matching::{Ranked, Selection, select};
-use dtnforge_profiles::plan::{Plan, make, offline_target};
-use dtnforge_profiles::site::Site;
+use dtnforge_profiles::plan::Plan;
 use serde::Serialize;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// Arguments of `dtnforge profile explain`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: dtnforge profile explain --host my-host.toml --role dtn")]
 pub(super) struct ExplainArgs {
     /// Facts of the host, TOML or JSON, as `dtn-firstboot detect` prints them
     #[arg(long, value_name = "FILE")]
@@ -48,40 +46,19 @@ struct Explained {
 }
 
 pub(super) fn run(args: &ExplainArgs) -> Result<(), Failure> {
-    let text = read(&args.host)?;
-    let facts = Facts::read(&text)
-        .with_context(|| args.host.display().to_string())
-        .map_err(Failure::BadInput)?;
-    let (site, catalog) = (args.site.load()?, args.catalog.load()?);
-    let seen = conclude(&facts, &site);
-    let selection = select(&catalog, &seen, &site);
-    let plan = plan_of(&selection, &facts, &seen, &site)?;
-    let explained = Explained::of(seen, selection, plan);
-    if args.json {
-        return print_json(explained);
-    }
-    explained.print();
-    Ok(())
-}
-
-fn plan_of(
-    selection: &Selection<'_>,
-    facts: &Facts,
-    seen: &Conclusions,
-    site: &Site,
-) -> Result<Option<Plan>, Failure> {
-    let Some(profile) = selection.chosen else {
-        return Ok(None);
+    let catalog = args.catalog.load()?;
+    let report = Report::load(&args.host, args.site.load()?)?;
+    let selection = select(&catalog, &report.seen, &report.site);
+    let plan = match selection.chosen {
+        Some(profile) => Some(report.plan(profile)?),
+        None => None,
     };
-    let digest: Digest = layer::build(profile, site).map_err(bad)?.digest;
-    Ok(Some(make(
-        profile,
-        &digest,
-        facts,
-        seen,
-        site,
-        &offline_target(facts),
-    )))
+    let explained = Explained::of(report.seen, selection, plan);
+    if args.json {
+        print_json(explained)
+    } else {
+        print(&explained.text())
+    }
 }
 
 impl Explained {
@@ -107,24 +84,31 @@ impl Explained {
         }
     }
 
-    fn print(&self) {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a text cannot fail.
+        let _ = self.write(&mut text);
+        text
+    }
+
+    fn write(&self, text: &mut String) -> std::fmt::Result {
         for why in &self.why {
-            println!("{why}");
+            writeln!(text, "{why}")?;
         }
         if !self.cannot_tell.is_empty() {
-            println!("not certain: {}", self.cannot_tell.join(", "));
+            writeln!(text, "not certain: {}", self.cannot_tell.join(", "))?;
         }
         for finding in &self.findings {
-            println!("finding: {finding}");
+            writeln!(text, "finding: {finding}")?;
         }
-        for ranked in self
+        let others = self
             .ranked
             .iter()
-            .filter(|ranked| Some(&ranked.name) != self.profile.as_ref())
-        {
-            println!("not {}: {}", ranked.name, against(ranked));
+            .filter(|ranked| Some(&ranked.name) != self.profile.as_ref());
+        for ranked in others {
+            writeln!(text, "not {}: {}", ranked.name, against(ranked))?;
         }
-        self.plan.iter().for_each(print_plan);
+        self.plan.iter().try_for_each(|plan| write_plan(text, plan))
     }
 }
 
@@ -135,15 +119,20 @@ fn against(ranked: &Ranked) -> String {
     }
 }
 
-fn print_plan(plan: &Plan) {
-    println!("\nplan for {}, layer {}:", plan.profile, plan.layer.short());
+fn write_plan(text: &mut String, plan: &Plan) -> std::fmt::Result {
+    writeln!(text, "\nplan for {}, layer {}:", plan.profile, plan.layer.short())?;
     for step in &plan.steps {
-        println!("  {} = {}  [{}] {}", step.knob, step.to, step.group, step.why);
+        writeln!(
+            text,
+            "  {} = {}  [{}] {}",
+            step.knob, step.to, step.group, step.why
+        )?;
         if let Some(lowered) = &step.lowered {
-            println!("      lowered from {}: {}", lowered.asked, lowered.why);
+            writeln!(text, "      lowered from {}: {}", lowered.asked, lowered.why)?;
         }
     }
     for skipped in &plan.skipped {
-        println!("  skipped {}: {}", skipped.knob, skipped.why);
+        writeln!(text, "  skipped {}: {}", skipped.knob, skipped.why)?;
     }
+    Ok(())
 }

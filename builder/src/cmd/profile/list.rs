@@ -1,12 +1,17 @@
-//! `dtnforge profile list`: one line for each profile.
+//! `dtnforge profile list`: one line for each profile, or for each publication that they can be compared with.
 
-use super::{CatalogArgs, Failure, print_json, print_table};
+use super::{CatalogArgs, Failure, bad, print, print_json, table};
 use dtnforge_profiles::catalog::{Profile, Wanted};
+use dtnforge_profiles::published::Library;
 use serde::Serialize;
 
 /// Arguments of `dtnforge profile list`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: dtnforge profile list")]
 pub(super) struct ListArgs {
+    /// List what others publish instead: names for `profile diff`
+    #[arg(long)]
+    published: bool,
     #[command(flatten)]
     catalog: CatalogArgs,
     /// Print JSON
@@ -26,6 +31,9 @@ struct Listed<'a> {
 }
 
 pub(super) fn run(args: &ListArgs) -> Result<(), Failure> {
+    if args.published {
+        return list_published(args.json);
+    }
     let catalog = args.catalog.load()?;
     let listed: Vec<Listed<'_>> = catalog.profiles().map(Listed::of).collect();
     if args.json {
@@ -34,8 +42,38 @@ pub(super) fn run(args: &ListArgs) -> Result<(), Failure> {
     let head = ["NAME", "ROLE", "LINK", "STORAGE", "GUEST", "VALUES", "TITLE"].map(str::to_owned);
     let mut rows = vec![head.to_vec()];
     rows.extend(listed.iter().map(Listed::row));
-    print_table(&rows);
-    Ok(())
+    print(&table(&rows))
+}
+
+#[derive(Serialize)]
+struct ListedPublished<'a> {
+    name: &'a str,
+    title: &'a str,
+    source: &'a str,
+    note: Option<&'a str>,
+}
+
+fn list_published(json: bool) -> Result<(), Failure> {
+    let library = Library::embedded().map_err(bad)?;
+    let listed: Vec<ListedPublished<'_>> = library
+        .all()
+        .map(|published| ListedPublished {
+            name: &published.name,
+            title: &published.title,
+            source: &published.source,
+            note: published.note.as_deref(),
+        })
+        .collect();
+    if json {
+        return print_json(listed);
+    }
+    let mut rows = vec![["NAME", "TITLE", "SOURCE"].map(str::to_owned).to_vec()];
+    rows.extend(
+        listed
+            .iter()
+            .map(|one| [one.name, one.title, one.source].map(str::to_owned).to_vec()),
+    );
+    print(&table(&rows))
 }
 
 impl<'a> Listed<'a> {

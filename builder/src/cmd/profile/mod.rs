@@ -1,8 +1,12 @@
 //! `dtnforge profile`: the catalog, and what it means for a host.
 
 mod check;
+mod diff;
 mod explain;
+mod find;
 mod list;
+mod render;
+mod report;
 mod show;
 
 use super::Failure;
@@ -11,6 +15,7 @@ use dtnforge_profiles::catalog::{Catalog, CatalogError};
 use dtnforge_profiles::envelope::Envelope;
 use dtnforge_profiles::site::{Role, Site, SiteFile};
 use serde::Serialize;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Form of the data in every `--json` answer of `dtnforge profile`.
@@ -33,6 +38,10 @@ enum ProfileCommand {
     Check(check::CheckArgs),
     /// Say what follows from the facts of a host: data NICs, profile, plan
     Explain(explain::ExplainArgs),
+    /// Compare two profiles, or a profile with a file of sysctl.d or with what others publish
+    Diff(diff::DiffArgs),
+    /// Write the files of a profile for one host, as they would lie under /run
+    Render(render::RenderArgs),
 }
 
 /// Runs `dtnforge profile ...`.
@@ -45,6 +54,8 @@ pub fn run(args: &ProfileArgs) -> Result<(), Failure> {
         ProfileCommand::Show(args) => show::run(args),
         ProfileCommand::Check(args) => check::run(args),
         ProfileCommand::Explain(args) => explain::run(args),
+        ProfileCommand::Diff(args) => diff::run(args),
+        ProfileCommand::Render(args) => render::run(args),
     }
 }
 
@@ -128,12 +139,20 @@ fn read(path: &Path) -> Result<String, Failure> {
 
 /// Prints the envelope of a `--json` answer.
 fn print_json(data: impl Serialize) -> Result<(), Failure> {
-    print!("{}", Envelope::new(SCHEMA, data).to_text()?);
-    Ok(())
+    print(&Envelope::new(SCHEMA, data).to_text()?)
+}
+
+/// Prints to standard output. A reader that went away (`| head`) is no failure of ours.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Columns as wide as their widest cell; the last one is left as it is.
-fn print_table(rows: &[Vec<String>]) {
+fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let width = |column: usize| {
         rows.iter()
@@ -144,11 +163,14 @@ fn print_table(rows: &[Vec<String>]) {
     let widths: Vec<usize> = (0..columns)
         .map(|column| width(column).unwrap_or_default())
         .collect();
+    let mut text = String::new();
     for row in rows {
         let cells = row
             .iter()
             .zip(&widths)
             .map(|(cell, width)| format!("{cell:<width$}"));
-        println!("{}", cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
     }
+    text
 }

@@ -1,17 +1,18 @@
 //! `dtnforge profile show NAME`: every value, with its reason and source.
 
-use super::{CatalogArgs, Failure, SiteArgs, bad, print_json};
-use anyhow::anyhow;
-use dtnforge_profiles::catalog::{Catalog, Profile};
+use super::{CatalogArgs, Failure, SiteArgs, find, print, print_json};
+use dtnforge_profiles::catalog::Profile;
 use dtnforge_profiles::conclude::conclude;
 use dtnforge_profiles::digest::Digest;
 use dtnforge_profiles::facts::Facts;
 use dtnforge_profiles::plan::{make, offline_target};
 use dtnforge_profiles::site::Site;
 use serde::Serialize;
+use std::fmt::Write as _;
 
 /// Arguments of `dtnforge profile show`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Example: dtnforge profile show dtn-vm --resolved --link-mbps 10000")]
 pub(super) struct ShowArgs {
     /// Name of the profile
     name: String,
@@ -46,7 +47,7 @@ struct Line {
 
 pub(super) fn run(args: &ShowArgs) -> Result<(), Failure> {
     let catalog = args.catalog.load()?;
-    let profile = find(&catalog, &args.name)?;
+    let profile = find::profile(&catalog, &args.name)?;
     let mut lines = as_written(profile);
     if args.resolved {
         resolve(&mut lines, profile, &args.site.load()?);
@@ -59,18 +60,8 @@ pub(super) fn run(args: &ShowArgs) -> Result<(), Failure> {
     if args.json {
         print_json(shown)
     } else {
-        shown.print()
+        print(&shown.text())
     }
-}
-
-fn find<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Profile, Failure> {
-    catalog.get(name).ok_or_else(|| {
-        let names: Vec<_> = catalog.profiles().map(|profile| profile.name.as_str()).collect();
-        bad(anyhow!(
-            "no profile {name:?} in the catalog, which has {}",
-            names.join(", ")
-        ))
-    })
 }
 
 fn as_written(profile: &Profile) -> Vec<Line> {
@@ -109,23 +100,24 @@ fn resolve(lines: &mut [Line], profile: &Profile, site: &Site) {
 }
 
 impl Shown {
-    fn print(&self) -> Result<(), Failure> {
-        println!("{}: {}", self.name, self.title);
+    fn text(&self) -> String {
+        let mut text = format!("{}: {}\n", self.name, self.title);
         let mut group = "";
         for line in &self.values {
             if line.group != group {
                 group = line.group;
-                println!("\n[{group}]");
+                // Writing to a text cannot fail.
+                let _ = writeln!(text, "\n[{group}]");
             }
-            let unit = if line.unit.is_empty() {
-                String::new()
-            } else {
-                format!(" {}", line.unit)
-            };
-            println!("{} = {}{unit}", line.knob, line.value);
-            println!("    {}", line.why);
-            println!("    source: {}", line.source);
+            let value = format!("{} = {} {}", line.knob, line.value, line.unit);
+            let _ = writeln!(
+                text,
+                "{}\n    {}\n    source: {}",
+                value.trim_end(),
+                line.why,
+                line.source
+            );
         }
-        Ok(())
+        text
     }
 }

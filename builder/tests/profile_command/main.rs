@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod diff;
+mod render;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
