@@ -15,6 +15,7 @@ pub mod inside;
 pub mod interrupt;
 pub mod packages;
 pub mod run;
+pub mod schema;
 pub mod spec;
 pub mod stage;
 pub mod tell;

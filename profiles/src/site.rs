@@ -8,6 +8,7 @@ pub const SITE_SCHEMA: u32 = 1;
 
 /// The role of a node. It cannot be detected; without one there is no profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Bulk data transfer.
@@ -53,6 +54,7 @@ impl std::fmt::Display for Role {
 
 /// `site.toml` as written: nothing is required.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SiteFile {
     /// [`SITE_SCHEMA`].
@@ -92,6 +94,7 @@ pub struct SiteFile {
 
 /// Whether a node in fallback tries the tuned entry again without being told.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RetryAfterFallback {
     /// Once, after boots that were cut short: a site-wide power cut is not the fault of tuning.
@@ -105,6 +108,7 @@ pub enum RetryAfterFallback {
 
 /// Policy for groups without matching evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Unproved {
     /// Hold what could flap a link or lose packets; apply what is harmless by nature. The default.

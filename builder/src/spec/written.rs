@@ -1,11 +1,12 @@
 //! The spec as written: nothing is required, an unknown key is an error.
 
 use dtnforge_profiles::site::SiteFile;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
 /// An image spec file.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Written {
     /// [`super::SPEC_SCHEMA`].
@@ -28,7 +29,7 @@ pub struct Written {
 }
 
 /// `[base]`.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Base {
     /// Debian suite.
@@ -42,7 +43,7 @@ pub struct Base {
 }
 
 /// `[profiles]`.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Profiles {
     /// Names, or `["*"]` for the whole catalog.
@@ -52,7 +53,7 @@ pub struct Profiles {
 }
 
 /// `[image]`.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Image {
     /// Host name until the site or a DHCP server says better.

@@ -1,6 +1,6 @@
 //! `dtnforge profile` as a user runs it: output, exit codes, and what is said of mistakes.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod diff;
 mod render;

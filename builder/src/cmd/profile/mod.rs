@@ -7,6 +7,7 @@ mod find;
 mod list;
 mod render;
 mod report;
+mod schema;
 mod show;
 
 use super::Failure;
@@ -42,6 +43,8 @@ enum ProfileCommand {
     Diff(diff::DiffArgs),
     /// Write the files of a profile for one host, as they would lie under /run
     Render(render::RenderArgs),
+    /// Print the JSON Schema of a kind of file, for editors
+    Schema(schema::SchemaArgs),
 }
 
 /// Runs `dtnforge profile ...`.
@@ -56,6 +59,7 @@ pub fn run(args: &ProfileArgs) -> Result<(), Failure> {
         ProfileCommand::Explain(args) => explain::run(args),
         ProfileCommand::Diff(args) => diff::run(args),
         ProfileCommand::Render(args) => render::run(args),
+        ProfileCommand::Schema(args) => schema::run(args),
     }
 }
 

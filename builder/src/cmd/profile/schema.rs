@@ -1,0 +1,19 @@
+//! `dtnforge profile schema`: JSON Schema for an editor.
+
+use super::{Failure, print};
+use crate::schema::Kind;
+
+/// Arguments of `dtnforge profile schema`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: dtnforge profile schema site > site.schema.json
+In a file, for editors with a TOML language server: #:schema ./site.schema.json")]
+pub(super) struct SchemaArgs {
+    /// The kind of file
+    #[arg(default_value = "site")]
+    kind: Kind,
+}
+
+pub(super) fn run(args: &SchemaArgs) -> Result<(), Failure> {
+    let schema = args.kind.schema();
+    print(&(serde_json::to_string_pretty(&schema)? + "\n"))
+}

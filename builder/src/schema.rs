@@ -1,0 +1,95 @@
+//! JSON Schema of the files that people write, for completion and checking in an editor.
+//!
+//! Each schema follows from the type that reads the file, so a key that is added there is known here. What a type
+//! cannot say (a range that crosses keys, a file that has to exist) the program still checks when it reads the file.
+
+use crate::spec::SPEC_SCHEMA;
+use crate::spec::written::Written;
+use dtnforge_profiles::facts::{FACTS_SCHEMA, Facts};
+use dtnforge_profiles::site::{SITE_SCHEMA, SiteFile};
+use schemars::generate::SchemaSettings;
+use schemars::transform::{Transform, transform_subschemas};
+use schemars::{JsonSchema, Schema};
+use serde_json::Value;
+
+/// A kind of file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Kind {
+    /// A report of a host (`dtn-firstboot detect`)
+    Facts,
+    /// What a site decides: `/etc/dtnforge/site.toml`, `[site]` of a spec
+    Site,
+    /// An image spec
+    Spec,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 3] = [Kind::Facts, Kind::Site, Kind::Spec];
+
+    /// The name used on the command line and for files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Facts => "facts",
+            Kind::Site => "site",
+            Kind::Spec => "spec",
+        }
+    }
+
+    /// The schema.
+    pub fn schema(self) -> Schema {
+        match self {
+            Kind::Facts => schema_of::<Facts>("Facts of a host, for dtnforge", FACTS_SCHEMA),
+            Kind::Site => schema_of::<SiteFile>("Site decisions of dtnforge", SITE_SCHEMA),
+            Kind::Spec => schema_of::<Written>("Image spec of dtnforge", SPEC_SCHEMA),
+        }
+    }
+}
+
+/// The schema of a type whose files say `schema = VERSION`.
+fn schema_of<T: JsonSchema>(title: &str, version: u32) -> Schema {
+    let settings = SchemaSettings::draft2020_12();
+    let generator = settings.with_transform(ForToml).into_generator();
+    let mut schema = generator.into_root_schema_for::<T>();
+    schema.insert("title".to_owned(), title.into());
+    if let Some(form) = schema.pointer_mut("/properties/schema") {
+        *form = serde_json::json!({ "description": "Form of the file.", "const": version });
+    }
+    schema
+}
+
+/// What a reader of TOML does not need: TOML has no null, and an editor does not follow links in Rust's documentation.
+#[derive(Debug, Clone)]
+struct ForToml;
+
+impl Transform for ForToml {
+    fn transform(&mut self, schema: &mut Schema) {
+        without_null(schema);
+        if let Some(Value::String(text)) = schema.get_mut("description") {
+            *text = text.replace("[`", "`").replace("`]", "`").replace('\n', " ");
+        }
+        transform_subschemas(self, schema);
+    }
+}
+
+fn without_null(schema: &mut Schema) {
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.remove("default");
+    }
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            schema.insert("type".to_owned(), only);
+        }
+    }
+    let Some(Value::Array(choices)) = schema.get_mut("anyOf") else {
+        return;
+    };
+    choices.retain(|choice| choice["type"] != "null");
+    if let [Value::Object(only)] = choices.as_slice() {
+        let only = only.clone();
+        schema.remove("anyOf");
+        schema.ensure_object().extend(only);
+    }
+}
