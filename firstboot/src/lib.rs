@@ -21,6 +21,7 @@ pub mod layers;
 pub mod measure;
 pub mod netdev;
 pub mod notify;
+pub mod owner;
 pub mod siteconf;
 pub mod status;
 pub mod store;

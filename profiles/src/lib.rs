@@ -9,6 +9,7 @@
 
 pub mod bootcount;
 pub mod bootkind;
+pub mod audit;
 pub mod catalog;
 pub mod compare;
 pub mod conclude;
