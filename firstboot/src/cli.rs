@@ -24,6 +24,8 @@ enum Command {
     Detect(cmd::detect::Args),
     /// Show what a trial would change, from what to what and why. Changes nothing.
     Plan(cmd::plan::Args),
+    /// Show what differs from the committed profile, or from the one that matches, and who set it.
+    Audit(cmd::audit::Args),
     /// Detect, try, prove, and commit or take back. The boot does this by itself.
     Run(cmd::run::Args),
     /// Put a committed profile in place, before the NICs come up. The early unit does this.
@@ -52,6 +54,7 @@ impl Cli {
             Command::Status(args) => cmd::status::run(&host, &args),
             Command::Detect(args) => cmd::detect::run(&host, &args),
             Command::Plan(args) => cmd::plan::run(&host, &args),
+            Command::Audit(args) => cmd::audit::run(&host, &args),
             Command::Run(args) => cmd::run::run(host, &args),
             Command::Early => cmd::early::run(&host),
             Command::Recover(args) => cmd::recover::run(host, &args),

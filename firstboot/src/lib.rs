@@ -5,6 +5,7 @@
 //! is a directory.
 
 pub mod atomic;
+pub mod audit;
 pub mod boot;
 pub mod checks;
 pub mod cli;
@@ -22,6 +23,7 @@ pub mod measure;
 pub mod netdev;
 pub mod notify;
 pub mod owner;
+pub mod people;
 pub mod siteconf;
 pub mod status;
 pub mod store;

@@ -41,7 +41,7 @@ pub enum Exit {
     Failed = 1,
     /// The command line, a spec, a profile or another input is wrong. Nothing was changed.
     BadInput = 2,
-    /// The host differs from its profile (`status --check`).
+    /// The host differs from what it was held against (`audit`, `diff`, `restore`, `status --check`, `run`).
     Drift = 3,
     /// A trial was rejected, and the host was read and found stock.
     Rejected = 4,
@@ -58,5 +58,5 @@ impl From<Exit> for std::process::ExitCode {
 }
 
 /// The table of exit codes for `--help`.
-pub const EXIT_CODES_HELP: &str = "Exit codes: 0 ok, 1 failed, 2 bad input (nothing changed), 3 drift, \
+pub const EXIT_CODES_HELP: &str = "Exit codes: 0 ok, 1 failed, 2 bad input (nothing changed), 3 the host differs (drift), \
 4 trial rejected and host verified stock, 5 rollback not verified, 6 held.";

@@ -7,9 +7,9 @@
 //! [`plan`] says which [`knob`] goes from what to what and why, [`journal`] and [`state`] say how far that came,
 //! [`measure`] holds what was seen and [`verdict`] what follows from it.
 
+pub mod audit;
 pub mod bootcount;
 pub mod bootkind;
-pub mod audit;
 pub mod catalog;
 pub mod compare;
 pub mod conclude;

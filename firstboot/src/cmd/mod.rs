@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+pub mod audit;
 pub mod boot;
 pub mod detect;
 pub mod early;
@@ -10,7 +11,7 @@ pub mod retry;
 pub mod run;
 pub mod status;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 /// Reboots the node. The state on disk says why already, so the next boot does not come here again.
 fn reboot() -> io::Result<()> {
@@ -18,6 +19,11 @@ fn reboot() -> io::Result<()> {
         .args(["--no-block", "reboot"])
         .status()
         .map(drop)
+}
+
+/// Whether standard output is a terminal that may have colours.
+fn colour() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
 
 /// Prints to standard output. A reader that went away (`| head`) is no failure of ours.

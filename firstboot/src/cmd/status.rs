@@ -5,7 +5,6 @@ use crate::host::Host;
 use crate::{detect, flow, status, store};
 use dtnforge_profiles::envelope::{Envelope, Exit};
 use dtnforge_profiles::status::STATUS_SCHEMA;
-use std::io::IsTerminal;
 
 /// Show the state of this node.
 #[derive(Debug, clap::Args)]
@@ -32,8 +31,7 @@ pub fn run(host: &Host, args: &Args) -> anyhow::Result<Exit> {
     let text = if args.json {
         Envelope::new(STATUS_SCHEMA, &status).to_text()?
     } else {
-        let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        status::render(&status, colour)
+        status::render(&status, super::colour())
     };
     super::print(&text)?;
     Ok(if args.check && drifted {

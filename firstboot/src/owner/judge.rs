@@ -18,7 +18,9 @@ pub(super) fn owner(claims: &[Claim], live: &Value, expected: Option<&Value>) ->
         return claim.setter();
     }
     match claims.last() {
-        Some(last) => Setter::of(SetterKind::ByHand).noting(format!("{}, which is not live", last.words())),
+        Some(last) => {
+            Setter::of(SetterKind::ByHand).noting(format!("{}, and that is not live", last.words()))
+        }
         None if expected.is_some_and(|expected| expected != live) => {
             Setter::of(SetterKind::ByHand).noting("no file says this value")
         }
@@ -26,15 +28,15 @@ pub(super) fn owner(claims: &[Claim], live: &Value, expected: Option<&Value>) ->
     }
 }
 
-/// Who sets another value than `expected` at boot after us: the last claim that is applied after ours, when it wants
-/// another one.
-pub(super) fn against_us(claims: &[Claim], expected: &Value, tuned_is_ours: bool) -> Option<Setter> {
+/// Who sets a value at boot that is none of `good`: the last claim that is applied after ours, when it wants another.
+pub(super) fn against_us(claims: &[Claim], good: &[&Value], tuned_is_ours: bool) -> Option<Setter> {
     let counts = |claim: &&Claim| claim.beats_us && !(tuned_is_ours && claim.kind == SetterKind::Tuned);
+    let is_good = |claim: &Claim| good.iter().any(|value| claim.says.explains(value));
     claims
         .iter()
         .rev()
         .find(counts)
-        .filter(|claim| !claim.says.explains(expected))
+        .filter(|claim| !is_good(claim))
         .map(Claim::setter)
 }
 
@@ -75,7 +77,7 @@ mod tests {
     #[test]
     fn a_value_that_no_file_says_was_set_by_hand_and_the_file_is_named() {
         let found = owner(&[file("a:1", "10", false)], &"30".into(), Some(&"10".into()));
-        assert_eq!(found.to_string(), "by hand (a:1 says 10, which is not live)");
+        assert_eq!(found.to_string(), "by hand (a:1 says 10, and that is not live)");
     }
 
     #[test]
@@ -106,7 +108,7 @@ mod tests {
     #[test]
     fn only_what_is_applied_after_us_and_wants_another_value_is_against_us() {
         let (before, after) = (file("50:1", "1", false), file("99:1", "2", true));
-        let against = |claims: &[Claim], ours| against_us(claims, &"3".into(), ours);
+        let against = |claims: &[Claim], ours| against_us(claims, &[&"3".into()], ours);
         assert_eq!(against(&[before], false), None);
         assert_eq!(against(std::slice::from_ref(&after), false), Some(after.setter()));
         let same = file("99:1", "3", true);

@@ -67,10 +67,10 @@ impl Owners {
         judge::owner(&self.claims(knob), live, expected)
     }
 
-    /// Who sets another value than `expected` at the next boot, although a file of ours says `expected`.
+    /// Who sets a value at the next boot that is none of `good`, although a file of ours is there by then.
     /// `tuned_is_ours`: the tuned profile of that boot is ours, whatever is active now.
-    pub fn at_boot(&self, knob: &KnobId, expected: &Value, tuned_is_ours: bool) -> Option<Setter> {
-        judge::against_us(&self.claims(knob), expected, tuned_is_ours)
+    pub fn at_boot(&self, knob: &KnobId, good: &[&Value], tuned_is_ours: bool) -> Option<Setter> {
+        judge::against_us(&self.claims(knob), good, tuned_is_ours)
     }
 
     /// Warnings about `/etc/sysctl.conf` where it holds one of `knobs` and is not read at boot.

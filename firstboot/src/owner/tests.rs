@@ -63,7 +63,7 @@ fn a_sysctl_belongs_to_the_file_that_wins_at_boot() {
     );
     assert_eq!(
         node.owner(RMEM, "1 2 3", None),
-        "by hand (/etc/sysctl.d/90-fasterdata.conf:2 says 4096 87380 1073741824, which is not live)"
+        "by hand (/etc/sysctl.d/90-fasterdata.conf:2 says 4096 87380 1073741824, and that is not live)"
     );
     assert!(
         node.owner("sysctl:vm.swappiness", "60", None)
@@ -111,10 +111,10 @@ fn a_file_after_ours_is_named_before_the_next_boot_shows_it() {
         owners.of(&knob, &ours, Some(&ours)).to_string(),
         "dtnforge /run/sysctl.d/90-dtnforge-tcp-buffers.conf:1"
     );
-    let against = owners.at_boot(&knob, &ours, true).unwrap();
+    let against = owners.at_boot(&knob, &[&ours], true).unwrap();
     assert_eq!(against.place.as_deref(), Some("/etc/sysctl.d/99-site.conf:1"));
     assert_eq!(
-        owners.at_boot(&knob, &"4 5 6".into(), true),
+        owners.at_boot(&knob, &[&"4 5 6".into()], true),
         None,
         "it says the same"
     );
@@ -176,7 +176,7 @@ fn a_ring_belongs_to_a_rule_a_unit_or_a_hand() {
     );
     assert_eq!(
         node.owner(RING, "512", None),
-        "by hand (/etc/systemd/system/ethtool-persist.service:3 says 8192, which is not live)"
+        "by hand (/etc/systemd/system/ethtool-persist.service:3 says 8192, and that is not live)"
     );
     let mtu = "nic/0000:01:00.0+02:00:00:00:00:01:mtu";
     assert_eq!(node.owner(mtu, "9000", None), "start script /etc/rc.local:2");
@@ -187,7 +187,7 @@ fn a_ring_belongs_to_a_rule_a_unit_or_a_hand() {
     );
     let against = node
         .owners()
-        .at_boot(&RING.parse().unwrap(), &"2048".into(), false);
+        .at_boot(&RING.parse().unwrap(), &[&"2048".into()], false);
     assert_eq!(
         against.unwrap().to_string(),
         "unit file /etc/systemd/system/ethtool-persist.service:3"

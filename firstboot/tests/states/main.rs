@@ -1,0 +1,10 @@
+//! The commands that an admin uses between trials, run as he runs them: the binary on a host in a directory.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test ends where its own node fails it"
+)]
+
+mod audit;
+mod node;
