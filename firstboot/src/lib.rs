@@ -20,6 +20,7 @@ pub mod goodboot;
 pub mod host;
 pub mod layers;
 pub mod measure;
+pub mod motd;
 pub mod netdev;
 pub mod notify;
 pub mod owner;

@@ -50,10 +50,12 @@ pub fn arm_for_commit(host: &Host, file: &StateFile, boot: &Boot) -> Arming {
     let was_good = file
         .boot(&boot.boot_id)
         .is_some_and(|record| record.reached == Reached::Good);
+    let should_be_blessed = was_good && boot.is_counted();
+    if !waits && !should_be_blessed {
+        return Arming::NotNeeded;
+    }
     match Esp::open(host).and_then(|esp| esp.tuned_entry()?.ok_or(EspError::NoEntry)) {
-        Ok(entry) if was_good && boot.is_counted() && entry.counter == boot.counter() => {
-            Arming::NotBlessed(entry)
-        }
+        Ok(entry) if should_be_blessed && entry.counter == boot.counter() => Arming::NotBlessed(entry),
         _ if !waits => Arming::NotNeeded,
         Ok(entry) if entry.counter.is_some() => Arming::Counted(entry),
         Ok(_) => arm(host).map_or_else(|error| Arming::Failed(error.to_string()), |_| Arming::Armed),

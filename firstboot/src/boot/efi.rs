@@ -77,6 +77,16 @@ pub(crate) mod tests {
         fs::write(path, utf16(&format!("{text}\0"))).unwrap();
     }
 
+    /// Gives a test host a list variable of the boot loader.
+    pub(crate) fn set_loader_list(host: &Host, name: &str, texts: &[&str]) {
+        set_loader(host, name, &texts.join("\0"));
+    }
+
+    /// A reset of the machine: the firmware forgets what is volatile.
+    pub(crate) fn reset(host: &Host) {
+        let _ = fs::remove_file(host.path(&format!("{DIR}/{FIRMWARE_BOOT}")));
+    }
+
     #[test]
     fn an_efi_text_is_utf16_after_its_attributes() {
         assert_eq!(texts(&utf16("ab\0")), ["ab"]);

@@ -3,6 +3,7 @@
 pub mod counter;
 pub mod efi;
 pub mod record;
+pub mod watchdog;
 
 use crate::early;
 use crate::host::Host;

@@ -8,7 +8,8 @@ use dtnforge_profiles::envelope::Exit;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: dtn-firstboot run    # what the boot does, once more")]
 pub struct Args {
-    /// We run as the boot's unit: a rollback that could not be verified may reboot the node into stock, once.
+    /// We run as the boot's unit: a rollback that could not be verified may reboot the node into stock, once, and a
+    /// fallback may reboot it into the tuned entry, once.
     #[arg(long)]
     unit: bool,
 }
@@ -18,7 +19,7 @@ pub struct Args {
 /// # Errors
 /// When there is no lock, or the state cannot be stored.
 pub fn run(host: Host, args: &Args) -> anyhow::Result<Exit> {
-    let end = flow::run(host)?;
+    let end = flow::run(host, args.unit)?;
     super::print(&format!("{}\n", end.sentence))?;
     if args.unit && end.reboot {
         super::reboot()?;

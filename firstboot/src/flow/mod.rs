@@ -3,6 +3,8 @@
 
 mod attempt;
 mod context;
+mod counted;
+mod fallback;
 pub mod leftover;
 pub mod look;
 mod run;

@@ -2,6 +2,8 @@
 
 use super::attempt;
 use super::context::Context;
+use super::counted;
+use super::fallback;
 use super::leftover::{self, Leftover};
 use super::look::{self, CARRIER_LIMIT, Look};
 use super::start::{self, Fit, Start};
@@ -12,6 +14,7 @@ use crate::events;
 use crate::goodboot;
 use crate::host::Host;
 use crate::measure;
+use crate::motd;
 use crate::notify;
 use crate::status;
 use crate::store;
@@ -30,7 +33,8 @@ pub struct End {
     pub exit: Exit,
     /// The last word.
     pub sentence: String,
-    /// Whether this run left values that it could not take back: a reboot into stock, once, gets rid of them.
+    /// Whether the node should reboot: this run left values that it could not take back, and a reboot into stock, once,
+    /// gets rid of them; or the boot counter was armed after a fallback.
     pub reboot: bool,
 }
 
@@ -49,16 +53,18 @@ impl End {
     }
 }
 
-/// Runs the agent once.
+/// Runs the agent once. `unit` says whether we run as the boot's unit, which alone may reboot the node.
 ///
 /// # Errors
 /// When it cannot do its work at all: no lock, or a state that cannot be stored. The host is stock then.
-pub fn run(host: Host) -> anyhow::Result<End> {
+pub fn run(host: Host, unit: bool) -> anyhow::Result<End> {
     let _lock = store::lock(&host)?;
     notify::catch_stop()?;
     let mut context = Context::open(host);
     goodboot::forget_end(&context.host)?;
-    let end = steps(&mut context);
+    let end = steps(&mut context, unit);
+    counted::finish(&mut context);
+    motd::write(&context.host, &context.file);
     match &end {
         Ok(end) => {
             context.console(&end.sentence);
@@ -76,7 +82,7 @@ fn note_end(context: &Context, verdict: &str) {
     }
 }
 
-fn steps(context: &mut Context) -> anyhow::Result<End> {
+fn steps(context: &mut Context, unit: bool) -> anyhow::Result<End> {
     if let Err(error) = measure::cleanup_leftovers(&context.host) {
         context.tell(
             Level::Warn,
@@ -99,13 +105,7 @@ fn steps(context: &mut Context) -> anyhow::Result<End> {
     }
     match start {
         Start::Held(why) => Ok(End::with(Exit::Held, format!("held: {why}"))),
-        Start::StockEntry => {
-            store_or_say(context, "the stock entry was booted");
-            Ok(End::ok(format!(
-                "the stock entry was booted; state on disk: {}",
-                context.file.state.name()
-            )))
-        }
+        Start::StockEntry => Ok(fallback::stock_entry(context, unit)),
         Start::Stay(why) => Ok(stay(context, &before, &why)),
         Start::Look => look_and_go_on(context),
     }
@@ -135,7 +135,7 @@ fn end_leftovers(context: &mut Context) {
 }
 
 /// Stores the present state; where that fails (read-only, full) the run goes on and says so.
-fn store_or_say(context: &mut Context, reason: &str) {
+pub(super) fn store_or_say(context: &mut Context, reason: &str) {
     let state = context.file.state.clone();
     if let Err(error) = context.enter(state, reason) {
         context.tell(
@@ -238,6 +238,9 @@ fn decide(context: &mut Context, look: Look) -> anyhow::Result<End> {
     let begun = context.file.attempts.get(layer).copied().unwrap_or(0);
     if begun >= MAX_ATTEMPTS {
         return out_of_attempts(context, &look, begun);
+    }
+    if let Err(why) = counted::could_be_counted(context) {
+        return stay_stock(context, &why);
     }
     attempt::attempt(context, &look)
 }
