@@ -14,7 +14,7 @@ export DTNFORGE_TEST_OUT ?= $(CURDIR)/target/vm
 export DTNFORGE_BIN   := $(CURDIR)/$(FORGE)
 export DTNFORGE_AGENT := $(CURDIR)/$(AGENT)
 
-.PHONY: help image build deps lint test test-fast test-ns test-vm test-vm-all reproduce clean
+.PHONY: help image build deps lint docs test test-fast test-ns test-vm test-vm-all reproduce clean
 
 help:                ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -39,6 +39,9 @@ image: deps build    ## the default image, booted in QEMU to a tuned and proved 
 lint:                ## formatting, clippy
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --features dtn-firstboot/failpoints -- -D warnings
+
+docs:                ## the pages under docs/reference, from the code
+	UPDATE_REFERENCE=1 cargo test --locked -q -p dtnforge --test reference
 
 test: deps build     ## all three rungs
 	tests/all-rungs

@@ -51,12 +51,71 @@ pub enum Exit {
     Held = 6,
 }
 
+impl Exit {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Exit; 7] = [
+        Exit::Ok,
+        Exit::Failed,
+        Exit::BadInput,
+        Exit::Drift,
+        Exit::Rejected,
+        Exit::RollbackUnverified,
+        Exit::Held,
+    ];
+
+    /// The number.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// In a few words, as [`EXIT_CODES_HELP`] has it.
+    pub fn brief(self) -> &'static str {
+        match self {
+            Exit::Ok => "ok",
+            Exit::Failed => "failed",
+            Exit::BadInput => "bad input (nothing changed)",
+            Exit::Drift => "drift",
+            Exit::Rejected => "trial rejected and host verified stock",
+            Exit::RollbackUnverified => "rollback not verified",
+            Exit::Held => "held",
+        }
+    }
+
+    /// What it tells a script.
+    pub fn about(self) -> &'static str {
+        match self {
+            Exit::Ok => "What was asked for happened.",
+            Exit::Failed => "It did not; the message says why.",
+            Exit::BadInput => {
+                "The command line, a spec, a profile or another input is wrong. Nothing was changed."
+            }
+            Exit::Drift => "A committed value is not the live one (`dtn-firstboot status --check`).",
+            Exit::Rejected => "A trial was rejected, and the host was read and found stock.",
+            Exit::RollbackUnverified => {
+                "A trial was taken back, and not every value read back as it was before."
+            }
+            Exit::Held => "The agent is held and did nothing.",
+        }
+    }
+}
+
 impl From<Exit> for std::process::ExitCode {
     fn from(exit: Exit) -> Self {
-        std::process::ExitCode::from(exit as u8)
+        std::process::ExitCode::from(exit.code())
     }
 }
 
 /// The table of exit codes for `--help`.
 pub const EXIT_CODES_HELP: &str = "Exit codes: 0 ok, 1 failed, 2 bad input (nothing changed), 3 the host differs (drift), \
 4 trial rejected and host verified stock, 5 rollback not verified, 6 held.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_text_has_every_code() {
+        let briefs = Exit::ALL.map(|exit| format!("{} {}", exit.code(), exit.brief()));
+        assert_eq!(EXIT_CODES_HELP, format!("Exit codes: {}.", briefs.join(", ")));
+    }
+}

@@ -1,0 +1,82 @@
+//! The reference pages under `docs/reference` are made from the code and the catalog. `make docs` writes them; this test
+//! fails when one is stale, is missing or has no maker.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod exit_codes;
+mod knobs;
+mod markdown;
+mod schemas;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Pages by path below `docs/reference`.
+type Pages = BTreeMap<String, String>;
+
+fn pages() -> Pages {
+    let mut pages = Pages::new();
+    pages.extend([
+        ("knobs.md".to_owned(), knobs::page()),
+        ("exit-codes.md".to_owned(), exit_codes::page()),
+    ]);
+    pages.extend(schemas::files());
+    pages
+}
+
+fn dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference")
+}
+
+/// What is there now.
+fn found() -> Pages {
+    let mut found = Pages::new();
+    let mut left = vec![dir()];
+    while let Some(next) = left.pop() {
+        for entry in std::fs::read_dir(&next).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                left.push(path);
+            } else {
+                let name = path.strip_prefix(dir()).unwrap().to_str().unwrap().to_owned();
+                found.insert(name, std::fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+fn write(pages: &Pages) {
+    for name in found().keys().filter(|name| !pages.contains_key(*name)) {
+        std::fs::remove_file(dir().join(name)).unwrap();
+    }
+    for (name, text) in pages {
+        let path = dir().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+#[test]
+fn every_page_says_what_the_code_says() {
+    let pages = pages();
+    if std::env::var_os("UPDATE_REFERENCE").is_some() {
+        write(&pages);
+    }
+    let found = found();
+    let mut stale: Vec<String> = pages
+        .iter()
+        .filter(|(name, text)| found.get(*name) != Some(text))
+        .map(|(name, _)| name.clone())
+        .collect();
+    stale.extend(
+        found
+            .keys()
+            .filter(|name| !pages.contains_key(*name))
+            .map(|name| format!("{name} (nothing makes it)")),
+    );
+    assert!(
+        stale.is_empty(),
+        "stale in docs/reference, run `make docs`: {stale:?}"
+    );
+}
