@@ -39,9 +39,18 @@ pub const RECOVERY: Duration = Duration::from_secs(20);
 /// The time between two looks while something is missing.
 const STEP: Duration = Duration::from_millis(500);
 
-/// What was seen of the node's reachability at one moment.
+/// What was seen at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
+    /// How far the node can be reached.
+    pub reach: Reach,
+    /// The failed units, or why they could not be listed.
+    pub failed_units: Result<BTreeSet<String>, String>,
+}
+
+/// How far a node can be reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reach {
     /// The data NICs.
     pub links: Vec<Link>,
     /// By which interface the network is configured, or what is missing.
@@ -50,23 +59,32 @@ pub struct Observation {
     pub gateways: Vec<Gateway>,
     /// The ports of sshd that something listens on; loopback does not count.
     pub ssh_ports: BTreeSet<u16>,
-    /// The failed units, or why they could not be listed.
-    pub failed_units: Result<BTreeSet<String>, String>,
 }
 
-/// Looks once. A router that has not been talked to is given a few seconds to answer.
+/// Looks once, as [`reach`] does, and at the units.
 pub fn observe(host: &Host, conclusions: &Conclusions) -> Observation {
-    observe_ports(host, &conclusions.data_nics)
+    Observation {
+        reach: reach(host, &conclusions.data_nics),
+        failed_units: units::failed(host),
+    }
 }
 
-/// As [`observe`], with the data NICs by name.
-pub fn observe_ports(host: &Host, ports: &[String]) -> Observation {
-    Observation {
+/// Looks once how far the node can be reached. A router that has not been talked to is given a few seconds to answer.
+pub fn reach(host: &Host, ports: &[String]) -> Reach {
+    reach_with(host, ports, gateway::observe(host, &SystemClock::default()))
+}
+
+/// The same at a glance: nobody is talked to, and of a router counts what the kernel knows already.
+pub fn reach_at_a_glance(host: &Host, ports: &[String]) -> Reach {
+    reach_with(host, ports, gateway::glance(host))
+}
+
+fn reach_with(host: &Host, ports: &[String], gateways: Vec<Gateway>) -> Reach {
+    Reach {
         links: detect::links(host, ports),
         network: network::configured(host),
-        gateways: gateway::observe(host, &SystemClock::default()),
+        gateways,
         ssh_ports: sshd::listening(host),
-        failed_units: units::failed(host),
     }
 }
 
@@ -95,6 +113,8 @@ fn until_recovered(
 
 /// Judges what was seen in a trial against what was seen before it. Pure.
 pub fn compare(before: &Observation, after: &Observation) -> Vec<Check> {
+    let units = units::compare(&before.failed_units, &after.failed_units);
+    let (before, after) = (&before.reach, &after.reach);
     let mut checks: Vec<Check> = before
         .links
         .iter()
@@ -108,7 +128,7 @@ pub fn compare(before: &Observation, after: &Observation) -> Vec<Check> {
     checks.push(network::compare(&before.network, &after.network));
     checks.extend(gateway::compare(&before.gateways, &after.gateways));
     checks.push(sshd::compare(&before.ssh_ports, &after.ssh_ports));
-    checks.push(units::compare(&before.failed_units, &after.failed_units));
+    checks.push(units);
     checks
 }
 

@@ -95,15 +95,15 @@ fn a_router_that_no_longer_answers_fails_its_check() {
 
     let conclusions = about_our_link();
     let before = checks::observe(&Host::live(), &conclusions);
-    assert!(before.links[0].carrier, "{before:?}");
-    assert_eq!(before.gateways.len(), 2, "{before:?}");
-    for gateway in &before.gateways {
+    assert!(before.reach.links[0].carrier, "{before:?}");
+    assert_eq!(before.reach.gateways.len(), 2, "{before:?}");
+    for gateway in &before.reach.gateways {
         assert!(
             matches!(&gateway.neighbour, Neighbour::Resolved(_)),
             "{gateway:?}"
         );
     }
-    assert!(before.ssh_ports.contains(&22));
+    assert!(before.reach.ssh_ports.contains(&22));
 
     // The router is gone; what the kernel remembers of it is old.
     router.ip(&["addr", "flush", "dev", PEER]);

@@ -1,6 +1,7 @@
 //! How to take back one write: data, made and stored before the write is done.
 
 use crate::knob::KnobId;
+use crate::plan::Step;
 use crate::value::Value;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,25 @@ pub enum Undo {
     },
     /// Remove a file that we made.
     RemoveFile(String),
+}
+
+/// The way back of a step by its plan alone, for a commit that kept none: the value found when the plan was made.
+pub fn of_step(step: &Step) -> Undo {
+    let before = step.from.clone();
+    match &step.knob {
+        KnobId::Qdisc(..) => Undo::DelQdisc { before },
+        KnobId::Tuned(_) if before.as_str() == NO_TUNED_PROFILE => Undo::Tuned {
+            profile: None,
+            mode: None,
+            running: false,
+        },
+        KnobId::Tuned(_) => Undo::Tuned {
+            profile: Some(before.to_string()),
+            mode: Some("manual".to_owned()),
+            running: true,
+        },
+        _ => Undo::Write(before),
+    }
 }
 
 /// How `tuned:profile` reads when tuned is installed and no profile is active.

@@ -67,10 +67,24 @@ pub enum Neighbour {
     NotRun(String),
 }
 
+/// The default router of each family, as the neighbour table has it now.
+pub(super) fn glance(host: &Host) -> Vec<Gateway> {
+    let mut gateways = present(host);
+    for gateway in &mut gateways {
+        gateway.neighbour = neighbour(host, gateway, None);
+    }
+    gateways
+}
+
+/// The default routers, not asked yet. Without a readable table of routes there is none to speak of; detection reports
+/// that file.
+fn present(host: &Host) -> Vec<Gateway> {
+    defaults(&routes::read(host).unwrap_or_default())
+}
+
 /// The default router of each family, after it had the time to answer.
 pub(super) fn observe(host: &Host, clock: &dyn Clock) -> Vec<Gateway> {
-    // Without a readable table of routes there is no gateway to speak of; detection reports that file.
-    let mut gateways = defaults(&routes::read(host).unwrap_or_default());
+    let mut gateways = present(host);
     let asked: Vec<Option<String>> = gateways.iter().map(|gateway| ask(host, gateway).err()).collect();
     let start = clock.now();
     loop {

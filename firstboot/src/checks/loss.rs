@@ -4,9 +4,9 @@
 //! plan; what failed then already says nothing. One way in is enough: a node that lost one of two data links, or one
 //! of two routers, is reachable, and is left alone.
 
-use super::{Neighbour, Observation};
+use super::{Gateway, Neighbour, Reach};
 use dtnforge_profiles::verdict::Check;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// What was good when a plan was committed.
@@ -64,20 +64,39 @@ impl Known {
         }
     }
 
+    /// The same with the present names of NICs that had others then: `renamed` is old name -> new name.
+    #[must_use]
+    pub fn renamed(mut self, renamed: &BTreeMap<String, String>) -> Self {
+        let present = |name: &String| renamed.get(name).unwrap_or(name).clone();
+        self.links = self.links.iter().map(present).collect();
+        self
+    }
+
     /// The data NICs that had carrier.
     pub fn ports(&self) -> Vec<String> {
         self.links.iter().cloned().collect()
     }
 
     /// What is missing now; `None` when the node can be reached as far as it could be then.
-    pub fn lost(&self, seen: &Observation) -> Option<Loss> {
+    pub fn lost(&self, seen: &Reach) -> Option<Loss> {
         self.lost_link(seen)
             .or_else(|| self.lost_address(seen))
             .or_else(|| self.lost_router(seen))
             .or_else(|| (self.sshd && seen.ssh_ports.is_empty()).then_some(Loss::Sshd))
     }
 
-    fn lost_link(&self, seen: &Observation) -> Option<Loss> {
+    /// Whether nothing is missing, and a router is known to have answered where one did then.
+    pub fn is_all_there(&self, seen: &Reach) -> bool {
+        let answered = |family: &String| {
+            let answers = |gateway: &Gateway| {
+                gateway.family.to_string() == *family && matches!(gateway.neighbour, Neighbour::Resolved(_))
+            };
+            seen.gateways.iter().any(answers)
+        };
+        self.lost(seen).is_none() && (self.routers.is_empty() || self.routers.iter().any(answered))
+    }
+
+    fn lost_link(&self, seen: &Reach) -> Option<Loss> {
         let has_carrier = |name: &String| {
             let link = seen.links.iter().find(|link| link.interface == *name);
             link.is_some_and(|link| link.carrier)
@@ -88,12 +107,12 @@ impl Known {
         Some(Loss::Link(format!("no carrier on {}", self.ports().join(", "))))
     }
 
-    fn lost_address(&self, seen: &Observation) -> Option<Loss> {
+    fn lost_address(&self, seen: &Reach) -> Option<Loss> {
         let why = seen.network.as_ref().err()?;
         self.network.then(|| Loss::Address(why.clone()))
     }
 
-    fn lost_router(&self, seen: &Observation) -> Option<Loss> {
+    fn lost_router(&self, seen: &Reach) -> Option<Loss> {
         let mut silent = Vec::new();
         for family in &self.routers {
             match seen
@@ -119,7 +138,7 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checks::{Family, Gateway};
+    use crate::checks::Family;
     use crate::detect::Link;
 
     fn check(name: &str, ok: bool, required: bool) -> Check {
@@ -161,22 +180,21 @@ mod tests {
         Neighbour::Unresolved("FAILED".into())
     }
 
-    fn seen() -> Observation {
+    fn seen() -> Reach {
         let link = |name: &str| Link {
             interface: name.into(),
             carrier: true,
             speed_mbps: None,
         };
-        Observation {
+        Reach {
             links: vec![link("ens2"), link("ens3")],
             network: Ok("ens2 has carrier and a public address".into()),
             gateways: vec![router("192.0.2.1", answers()), router("fe80::1", answers())],
             ssh_ports: BTreeSet::from([22]),
-            failed_units: Ok(BTreeSet::new()),
         }
     }
 
-    fn lost(change: impl FnOnce(&mut Observation)) -> Option<String> {
+    fn lost(change: impl FnOnce(&mut Reach)) -> Option<String> {
         let mut seen = seen();
         change(&mut seen);
         all_good().lost(&seen).map(|loss| loss.to_string())
@@ -192,14 +210,14 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named_the_lowest_layer_first() {
-        let no_link = |seen: &mut Observation| {
+        let no_link = |seen: &mut Reach| {
             seen.links.truncate(1);
             seen.links[0].carrier = false;
             seen.network = Err("no carrier on ens2".into());
             seen.gateways.clear();
         };
         assert_eq!(lost(no_link).as_deref(), Some("no carrier on ens2, ens3"));
-        let no_address = |seen: &mut Observation| {
+        let no_address = |seen: &mut Reach| {
             seen.network = Err("carrier on ens2, but no address that reaches beyond the link".into());
             seen.gateways.clear();
         };
@@ -207,7 +225,7 @@ mod tests {
             lost(no_address).as_deref(),
             Some("carrier on ens2, but no address that reaches beyond the link")
         );
-        let no_router = |seen: &mut Observation| {
+        let no_router = |seen: &mut Reach| {
             seen.gateways = vec![router("192.0.2.1", silent())];
         };
         assert_eq!(
@@ -221,6 +239,12 @@ mod tests {
     }
 
     #[test]
+    fn a_nic_is_looked_for_under_its_present_name() {
+        let renamed = [("ens2".to_owned(), "enp1s0".to_owned())].into();
+        assert_eq!(all_good().renamed(&renamed).ports(), ["enp1s0", "ens3"]);
+    }
+
+    #[test]
     fn what_failed_in_the_trial_too_is_not_missed_now() {
         let known = Known::of(&[
             check("link:ens2", false, false),
@@ -229,12 +253,11 @@ mod tests {
             check("sshd", true, false),
         ]);
         assert_eq!(known, Known::default());
-        let nothing = Observation {
+        let nothing = Reach {
             links: vec![],
             network: Err("no network interface".into()),
             gateways: vec![],
             ssh_ports: BTreeSet::new(),
-            failed_units: Ok(BTreeSet::new()),
         };
         assert_eq!(known.lost(&nothing), None);
     }
@@ -242,9 +265,22 @@ mod tests {
     #[test]
     fn a_router_that_could_not_be_asked_is_not_silent() {
         let unasked = Neighbour::NotRun("cannot run ip".into());
-        let seen = |seen: &mut Observation| {
+        let seen = |seen: &mut Reach| {
             seen.gateways = vec![router("192.0.2.1", silent()), router("fe80::1", unasked)];
         };
         assert_eq!(lost(seen), None);
+    }
+
+    #[test]
+    fn a_glance_is_enough_only_when_a_router_is_known_to_have_answered() {
+        let unasked = || Neighbour::NotRun("no entry in the neighbour table".into());
+        let mut seen = seen();
+        assert!(all_good().is_all_there(&seen));
+        seen.gateways[0].neighbour = unasked();
+        assert!(all_good().is_all_there(&seen));
+        seen.gateways[1].neighbour = unasked();
+        assert!(!all_good().is_all_there(&seen));
+        assert_eq!(all_good().lost(&seen), None);
+        assert!(Known::default().is_all_there(&seen), "there was no router then");
     }
 }

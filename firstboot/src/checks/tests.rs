@@ -11,10 +11,12 @@ fn link(carrier: bool, speed_mbps: Option<i64>) -> Link {
 
 fn seen(link: Link) -> Observation {
     Observation {
-        links: vec![link],
-        network: Ok("eth0 has carrier and a public address".into()),
-        gateways: Vec::new(),
-        ssh_ports: BTreeSet::from([22]),
+        reach: Reach {
+            links: vec![link],
+            network: Ok("eth0 has carrier and a public address".into()),
+            gateways: Vec::new(),
+            ssh_ports: BTreeSet::from([22]),
+        },
         failed_units: Ok(BTreeSet::new()),
     }
 }
@@ -77,7 +79,7 @@ fn a_link_is_judged_by_carrier_and_speed_against_before() {
 #[test]
 fn a_data_nic_that_is_gone_fails() {
     let mut after = seen(link(true, None));
-    after.links.clear();
+    after.reach.links.clear();
     let check = compare(&seen(link(true, Some(25_000))), &after).remove(0);
     assert_eq!(
         (check.ok, check.required, check.detail.as_str()),
@@ -87,9 +89,10 @@ fn a_data_nic_that_is_gone_fails() {
 
 #[test]
 fn an_address_that_was_missing_before_the_trial_is_not_missed_after_it() {
-    let without = || Observation {
-        network: Err("carrier on eth0, but no address that reaches beyond the link".into()),
-        ..seen(link(true, None))
+    let without = || {
+        let mut seen = seen(link(true, None));
+        seen.reach.network = Err("carrier on eth0, but no address that reaches beyond the link".into());
+        seen
     };
     let judged = |before, after| {
         let check = compare(&before, &after).remove(1);
@@ -148,7 +151,7 @@ fn a_link_that_comes_back_in_time_is_waited_for() {
 fn a_link_that_stays_away_is_waited_for_no_longer_than_the_limit() {
     let clock = Ticks::default();
     let after = until_recovered(&seen(link(true, None)), || seen(link(false, None)), &clock);
-    assert!(!after.links[0].carrier);
+    assert!(!after.reach.links[0].carrier);
     assert_eq!(clock.now(), RECOVERY);
 }
 

@@ -2,7 +2,6 @@
 
 pub mod audit;
 pub mod boot;
-pub mod boots;
 pub mod detect;
 pub mod early;
 pub mod hold;

@@ -361,6 +361,7 @@ fn keep(
 ) -> anyhow::Result<End> {
     let sentence = verdict.sentence.clone();
     let name = look.chosen.profile.name.clone();
+    let stock = transaction.ways_back(&plan);
     let commit = Commit {
         profile: name.clone(),
         layer: look.chosen.layer.clone(),
@@ -370,6 +371,7 @@ fn keep(
         verdict,
         boot_id: context.boot_id.clone(),
         at: Context::now(),
+        stock,
         proved_in_boot: None,
     };
     let previous = context.file.state.commit().cloned().map(Box::new);

@@ -1,11 +1,12 @@
 //! What a process of this boot left behind when it died: a journal and files under `/run`.
 //!
 //! If it died after its commit was stored, the values are those of the commit and only the leftovers go. Else what it
-//! wrote is taken back.
+//! wrote is taken back. A process that had taken a commit out to find out whether it is guilty left a journal of its
+//! own, which leads back to the commit; if the commit was given up by then, stock it stays.
 
 use crate::door::Doors;
 use crate::host::Host;
-use crate::trial::{self, JOURNAL_PATH};
+use crate::trial::{self, JOURNAL_PATH, WITHDRAWAL_PATH};
 use dtnforge_profiles::state::State;
 
 /// What was found and done.
@@ -15,6 +16,8 @@ pub enum Leftover {
     None,
     /// The commit had been stored; its values stay.
     Settled,
+    /// A commit had been taken out, and is in place again; so many knobs were read.
+    PutBack(usize),
     /// A trial was taken back; so many knobs were read and are as before.
     TakenBack(usize),
     /// It could not be shown that the host is as before.
@@ -23,6 +26,9 @@ pub enum Leftover {
 
 /// Ends what a dead process left, if it left anything. `state` is the one on disk.
 pub fn end(host: &Host, state: &State, boot_id: &str) -> Leftover {
+    if host.path(WITHDRAWAL_PATH).exists() {
+        return end_withdrawal(host, state);
+    }
     let journal = host.path(JOURNAL_PATH);
     if matches!(state, State::Committed(commit) if commit.boot_id == boot_id) {
         return match trial::settle(host, &journal) {
@@ -39,14 +45,36 @@ pub fn end(host: &Host, state: &State, boot_id: &str) -> Leftover {
     }
 }
 
+/// Puts a commit back in that was taken out, or ends its removal when the state on disk has no commit any more.
+fn end_withdrawal(host: &Host, state: &State) -> Leftover {
+    let journal = host.path(WITHDRAWAL_PATH);
+    if state.commit().is_none() {
+        return match trial::settle(host, &journal) {
+            Ok(_) => Leftover::Settled,
+            Err(error) => Leftover::NotAsBefore(vec![error.to_string()]),
+        };
+    }
+    match trial::recover(host, &Doors::new(host), &journal) {
+        Ok(None) => Leftover::None,
+        Ok(Some(report)) if report.verified() => Leftover::PutBack(report.undone.len()),
+        Ok(Some(report)) => Leftover::NotAsBefore(report.problems()),
+        Err(error) => Leftover::NotAsBefore(vec![error.to_string()]),
+    }
+}
+
 impl Leftover {
     /// One sentence; `None` when there was nothing.
     pub fn sentence(&self) -> Option<String> {
         match self {
             Leftover::None => None,
-            Leftover::Settled => {
-                Some("a process died after its commit was stored: the commit stays".to_owned())
-            }
+            Leftover::Settled => Some(
+                "a process died after it had stored what became of its trial: that stays, and the rest was \
+                 cleared away"
+                    .to_owned(),
+            ),
+            Leftover::PutBack(count) => Some(format!(
+                "a process died while a commit was taken out: the commit is in place again, {count} knobs read"
+            )),
             Leftover::TakenBack(count) => Some(format!(
                 "a trial that died was taken back, {count} knobs read back as before"
             )),

@@ -5,6 +5,7 @@ mod attempt;
 mod context;
 mod counted;
 mod fallback;
+mod guilt;
 pub mod leftover;
 pub mod look;
 mod run;

@@ -4,6 +4,7 @@ use super::attempt;
 use super::context::Context;
 use super::counted;
 use super::fallback;
+use super::guilt;
 use super::leftover::{self, Leftover};
 use super::look::{self, CARRIER_LIMIT, Look};
 use super::start::{self, Fit, Start};
@@ -68,6 +69,7 @@ pub fn run(host: Host, unit: bool) -> anyhow::Result<End> {
     match &end {
         Ok(end) => {
             context.console(&end.sentence);
+            guilt::after(&context);
             note_end(&context, &end.sentence);
         }
         Err(error) => context.console(&format!("failed: {error:#}")),
@@ -106,8 +108,14 @@ fn steps(context: &mut Context, unit: bool) -> anyhow::Result<End> {
     match start {
         Start::Held(why) => Ok(End::with(Exit::Held, format!("held: {why}"))),
         Start::StockEntry => Ok(fallback::stock_entry(context, unit)),
-        Start::Stay(why) => Ok(stay(context, &before, &why)),
-        Start::Look => look_and_go_on(context),
+        Start::Stay(why) => match guilt::look_into(context)? {
+            Some(end) => Ok(end),
+            None => Ok(stay(context, &before, &why)),
+        },
+        Start::Look => match guilt::look_into(context)? {
+            Some(end) => Ok(end),
+            None => look_and_go_on(context),
+        },
     }
 }
 

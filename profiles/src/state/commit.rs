@@ -2,7 +2,9 @@
 
 use super::Boot;
 use crate::digest::Digest;
-use crate::plan::Plan;
+use crate::knob::KnobId;
+use crate::plan::{Plan, Step};
+use crate::undo::{self, Undo};
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -27,6 +29,10 @@ pub struct Commit {
     pub boot_id: String,
     /// Seconds since 1970, UTC, by the host's clock (which may be wrong).
     pub at: i64,
+    /// The way back of each knob of the plan to what it was before: what the journal of the trial had. A node that loses
+    /// its network with the plan in place takes it out with these.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stock: BTreeMap<KnobId, Undo>,
     /// The counted boot that was good with these values put in place by the early unit; `None` until there was one.
     /// Until then only a counted boot puts them in place.
     #[serde(default)]
@@ -55,6 +61,15 @@ pub struct Rejection {
 }
 
 impl Commit {
+    /// The way back of each knob of the plan.
+    pub fn ways_back(&self) -> BTreeMap<KnobId, Undo> {
+        let way = |step: &Step| {
+            let kept = self.stock.get(&step.knob).cloned();
+            (step.knob.clone(), kept.unwrap_or_else(|| undo::of_step(step)))
+        };
+        self.plan.steps.iter().map(way).collect()
+    }
+
     /// What keeps this commit from being put in place in `boot`; `None` when it may be. `ours` says whether this is an
     /// image of ours, which has a counted entry to fall back from.
     ///

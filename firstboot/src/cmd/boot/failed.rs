@@ -4,7 +4,7 @@
 //! What follows is decided by [`goodboot::decide`]; this is the hand that does it.
 
 use super::say;
-use crate::boot;
+use crate::boot::{self, counter};
 use crate::detect::SystemClock;
 use crate::goodboot::{self, Deed, Situation};
 use crate::host::Host;
@@ -66,6 +66,13 @@ pub(super) fn give_up(host: &Host, what: &str) -> anyhow::Result<()> {
             // The count ends this even where the reason cannot be stored.
             if let Err(error) = store_reason(host, &boot, &reason) {
                 tell(Level::Error, &format!("the reason could not be stored: {error}"));
+            }
+            // A try that was given back while the network was missing is used up after all.
+            if let Err(error) = counter::take_again(host, &boot) {
+                tell(
+                    Level::Warn,
+                    &format!("its try was given back, and cannot be taken again: {error}"),
+                );
             }
             tell(Level::Error, &format!("this boot is given up: {reason}; {why}"));
             reboot(host, what, &boot)

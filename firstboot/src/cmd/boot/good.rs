@@ -5,7 +5,7 @@
 //! is recorded as good and blesses nothing.
 
 use super::{failed, say};
-use crate::boot;
+use crate::boot::{self, counter};
 use crate::checks;
 use crate::detect::{Clock, SystemClock};
 use crate::goodboot::{self, Judgement, Seen};
@@ -14,7 +14,7 @@ use crate::notify;
 use crate::{atomic, store};
 use anyhow::Context as _;
 use dtnforge_profiles::envelope::Exit;
-use dtnforge_profiles::state::{Boot, BootEnd};
+use dtnforge_profiles::state::{Boot, BootEnd, Reached};
 use log::Level;
 use std::time::Duration;
 
@@ -114,6 +114,17 @@ fn look(host: &Host, boot: &Boot) -> Seen {
 /// Records a good boot, and marks it for the blessing when it was counted. A state that cannot be written does not
 /// make it less good: what this boot would have proved stays unproved, which is safe.
 fn good(host: &Host, boot: &Boot, why: &str) -> anyhow::Result<Exit> {
+    let known = store::load(host)
+        .file
+        .boot(&boot.boot_id)
+        .map(|record| record.reached);
+    // Once a good boot is blessed, its counter may be armed for the next one: that is no try of this boot.
+    if known != Some(Reached::Good)
+        && let Err(error) = counter::take_again(host, boot)
+    {
+        let sentence = format!("its try was given back, and cannot be taken again: {error}");
+        say(host, Level::Warn, &boot.boot_id, &sentence);
+    }
     let stored = store::change(host, |file| {
         let record = file.boot_mut(boot);
         if record.end == Some(BootEnd::Failed) {

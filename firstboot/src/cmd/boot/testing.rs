@@ -172,6 +172,7 @@ pub(super) fn committed(boot_id: &str) -> State {
         verdict,
         boot_id: boot_id.into(),
         at: 0,
+        stock: BTreeMap::new(),
         proved_in_boot: None,
     }))
 }

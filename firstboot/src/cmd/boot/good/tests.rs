@@ -1,6 +1,6 @@
 use super::*;
 use crate::cmd::boot::testing::{Node, committed};
-use dtnforge_profiles::state::{BootKind, Reached};
+use dtnforge_profiles::state::BootKind;
 use std::cell::RefCell;
 
 /// A clock that only sleeping moves, and that changes the node at a time.
