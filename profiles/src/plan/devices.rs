@@ -37,6 +37,7 @@ impl Devices {
         }
         for name in &seen.data_disks {
             match name.parse() {
+                Ok(id) if devices.disks.contains(&id) => {}
                 Ok(id) => devices.disks.push(id),
                 Err(error) => devices.nameless.push((Target::DataDisks, format!("{error}"))),
             }

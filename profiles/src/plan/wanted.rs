@@ -1,7 +1,7 @@
 //! The value that a profile wants on a host: formula and site put in, then lowered to what the host can bear.
 
 use super::{Lowered, Target};
-use crate::catalog::{Buffer, KnobLine, Profile, memory_cap};
+use crate::catalog::{Buffer, KnobLine, Profile, in_range, memory_cap};
 use crate::conclude::Conclusions;
 use crate::facts::Facts;
 use crate::group::Group;
@@ -149,6 +149,9 @@ impl Inputs<'_> {
             return Err("the device takes no value".to_owned());
         }
         let lowered = lower(&value, *limit).map(|lower| (lower, format!("the device takes {limit} at most")));
+        let lowest = lowered.as_ref().map_or(&value, |(value, _)| value);
+        in_range(definition, lowest)
+            .map_err(|_| format!("the device takes {limit} at most, and that is less than makes sense"))?;
         Ok(record(value, lowered))
     }
 }

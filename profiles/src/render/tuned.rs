@@ -32,7 +32,7 @@ impl TunedConf {
     /// The tuned profile for a plan's steps. `live` has the value of each knob that is going to be live.
     pub(crate) fn of(profile: &Profile, steps: &[Step], live: &BTreeMap<KnobId, Value>) -> Self {
         let mut conf = Self {
-            summary: line(&profile.title),
+            summary: summary(&profile.title),
             ..Self::default()
         };
         if let Some(tuned) = &profile.tuned {
@@ -162,6 +162,11 @@ impl TunedConf {
         }
         (conf.to_text() == text).then_some(conf)
     }
+}
+
+/// A title as tuned keeps it: after `#` it cuts, `$` begins a variable or a function of its own.
+fn summary(title: &str) -> String {
+    line(&title.replace(['#', '$'], " "))
 }
 
 fn section(text: &mut String, comment: &str, name: &str) {
