@@ -17,7 +17,7 @@ use dtn_firstboot::netdev;
 use dtn_firstboot::trial::Transaction;
 use dtnforge_profiles::digest::Digest;
 use dtnforge_profiles::knob::{Disrupts, KnobId, Owner, definition_of};
-use dtnforge_profiles::plan::{PLAN_SCHEMA, Plan, Reading, Step};
+use dtnforge_profiles::plan::{Origin, PLAN_SCHEMA, Plan, Reading, Step};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -78,6 +78,7 @@ fn plan(doors: &Doors, wanted: &[(KnobId, &str)]) -> Plan {
             lowered: None,
             group: definition.group,
             why: "test".into(),
+            origin: Origin::default(),
             source: "test".into(),
             owner: Owner::SysctlD,
             disrupts: Disrupts::None,
@@ -93,6 +94,8 @@ fn plan(doors: &Doors, wanted: &[(KnobId, &str)]) -> Plan {
         modules: vec!["sch_fq".into(), "tcp_bbr".into()],
         tuned_conf: None,
         interfaces: BTreeMap::new(),
+        advice: vec![],
+        boot: vec![],
     }
 }
 

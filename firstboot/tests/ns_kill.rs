@@ -17,7 +17,7 @@ use dtn_firstboot::trial::{Transaction, recover};
 use dtnforge_profiles::digest::Digest;
 use dtnforge_profiles::group::Group;
 use dtnforge_profiles::knob::{Disrupts, Owner};
-use dtnforge_profiles::plan::{PLAN_SCHEMA, Plan, Reading, Step};
+use dtnforge_profiles::plan::{Origin, PLAN_SCHEMA, Plan, Reading, Step};
 use namespace::inside;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -55,6 +55,7 @@ fn plan_of(doors: &Doors) -> Plan {
             lowered: None,
             group: Group::TcpBuffers,
             why: "test".into(),
+            origin: Origin::default(),
             source: "test".into(),
             owner: Owner::SysctlD,
             disrupts: Disrupts::None,
@@ -70,6 +71,8 @@ fn plan_of(doors: &Doors) -> Plan {
         modules: vec![],
         tuned_conf: None,
         interfaces: BTreeMap::new(),
+        advice: vec![],
+        boot: vec![],
     }
 }
 

@@ -121,6 +121,7 @@ fn hold_against(profile: &Profile, seen: &Conclusions, role: Option<Role>) -> Ra
     ranked.look_at_link(profile, seen);
     ranked.look_at_store(&profile.matching.storage, seen.storage_class);
     ranked.look_at_guest(profile.matching.virtualised, seen);
+    ranked.look_at_drivers(&profile.matching.drivers, &seen.drivers);
     ranked
 }
 
@@ -179,6 +180,18 @@ impl Ranked {
             let names: Vec<_> = wanted.iter().map(|class| class.name()).collect();
             let no = format!("{class} storage, and it is for {}", names.join(" or "));
             self.note(wanted.contains(&class), format!("{class} storage"), no);
+        }
+    }
+
+    fn look_at_drivers(&mut self, wanted: &[String], drivers: &[String]) {
+        if !wanted.is_empty() {
+            let is = match drivers {
+                [] => "driver not known".to_owned(),
+                drivers => format!("driver {}", drivers.join(" and ")),
+            };
+            let fits = !drivers.is_empty() && drivers.iter().all(|driver| wanted.contains(driver));
+            let no = format!("{is}, and it is for {}", wanted.join(" or "));
+            self.note(fits, is, no);
         }
     }
 
@@ -241,12 +254,28 @@ mod tests {
         for (facts, expected) in [
             (SERVER.to_owned(), "dtn-100g-nvme"),
             (SERVER.replace("100000", "25000"), "dtn-25g-nvme"),
+            (SERVER.replace("100000", "40000"), "dtn-40g-nvme"),
+            (SERVER.replace("100000", "1000"), "dtn-1g"),
+            (
+                SERVER.replace("'nvme'", "'sas'\nrotational = true"),
+                "dtn-100g-disks",
+            ),
+            (SERVER.replace("'nvme'", "'raid'"), "dtn-100g-anystore"),
             (
                 SERVER.replace(
                     "= false\ndmi_vendor = 'Supermicro'",
                     "= true\ndmi_vendor = 'QEMU'",
                 ),
                 "dtn-vm",
+            ),
+            (
+                SERVER
+                    .replace(
+                        "= false\ndmi_vendor = 'Supermicro'",
+                        "= true\ndmi_vendor = 'Amazon EC2'",
+                    )
+                    .replace("'physical'", "'physical'\ndriver = 'ena'"),
+                "dtn-vm-vf",
             ),
             (
                 format!("{SERVER}[[mount]]\nfstype = 'lustre'\ntarget_role = 'data'\n"),
@@ -262,6 +291,23 @@ mod tests {
             why.starts_with("dtn-100g-nvme: role dtn, 100G link, nvme storage, not a guest"),
             "{why} {sign}"
         );
+    }
+
+    #[test]
+    fn each_role_has_a_profile_for_machines_and_one_for_guests() {
+        let guest = SERVER.replace(
+            "= false\ndmi_vendor = 'Supermicro'",
+            "= true\ndmi_vendor = 'QEMU'",
+        );
+        for role in ["perfsonar", "xrootd-frontend", "remote-processing"] {
+            for mbps in ["1000", "10000", "25000", "40000", "100000", "200000", "400000"] {
+                let site = format!("role = '{role}'");
+                let (chosen, why) = selected(&SERVER.replace("100000", mbps), &site);
+                assert_eq!(chosen.as_deref(), Some(role), "{why}");
+                let (chosen, why) = selected(&guest.replace("100000", mbps), &site);
+                assert_eq!(chosen, Some(format!("{role}-vm")), "{why}");
+            }
+        }
     }
 
     #[test]
@@ -284,19 +330,19 @@ mod tests {
                 "link speed unknown, eth0 reports -1 (state it: key `link_mbps`",
             ),
             (
-                SERVER.replace("100000", "10000"),
+                SERVER.replace("100000", "100"),
                 "role = 'dtn'",
-                "no profile fits; the nearest is dtn-100g-nvme: 10G link, and it is for 100G",
+                "no profile fits; the nearest is dtn-100g-nvme: 100M link, and it is for 100G",
             ),
             (
-                SERVER.to_owned(),
+                SERVER.replace("cpu_hypervisor_flag = false\ndmi_vendor = 'Supermicro'", ""),
                 "role = 'perfsonar'",
-                "role perfsonar, and it is for dtn",
+                "the nearest is perfsonar: guest or not cannot be told (nothing names the machine), and it is not for guests",
             ),
             (
                 SERVER.to_owned(),
                 "profile = 'fish'",
-                "profile \"fish\", which is not in the catalog (dtn-100g-netstore,",
+                "profile \"fish\", which is not in the catalog (dtn-100g-anystore,",
             ),
         ] {
             let (chosen, why) = selected(&facts, site);

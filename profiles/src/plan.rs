@@ -6,12 +6,15 @@ mod hold;
 mod make;
 mod offline;
 mod order;
+mod origin;
 mod wanted;
 
 pub use hold::{Held, hold};
 pub use make::{knobs_of, make};
 pub use offline::offline_target;
+pub use origin::{Origin, ValueOrigin};
 
+use crate::catalog::Advice;
 use crate::digest::Digest;
 use crate::group::Group;
 use crate::knob::{Disrupts, KnobId, Owner};
@@ -43,6 +46,25 @@ pub struct Plan {
     pub tuned_conf: Option<String>,
     /// Interface names at planning time, by device: for people and for rendering, never for matching.
     pub interfaces: BTreeMap<String, String>,
+    /// What only an admin can set, for the data store of this host.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advice: Vec<Advice>,
+    /// Words for the kernel command line. No trial sets them: they need another UKI or boot entry, and a reboot.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub boot: Vec<BootWord>,
+}
+
+/// A word that the profile wants on the kernel command line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BootWord {
+    /// The knob, for instance `boot:iommu`.
+    pub knob: KnobId,
+    /// Its value.
+    pub value: Value,
+    /// Why the profile wants it.
+    pub why: String,
+    /// Where the value was read.
+    pub source: String,
 }
 
 /// One knob to be changed.
@@ -61,7 +83,10 @@ pub struct Step {
     pub group: Group,
     /// Why the profile wants this value.
     pub why: String,
-    /// Where the value comes from.
+    /// Where the value comes from: the line of the profile, and what made the value out of it.
+    #[serde(default)]
+    pub origin: Origin,
+    /// Where the value was read.
     pub source: String,
     /// Who writes it on later boots.
     pub owner: Owner,

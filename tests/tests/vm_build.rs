@@ -50,13 +50,15 @@ fn an_edit_of_a_profile_makes_a_new_disk_and_leaves_the_root_alone() -> Result<(
     let lean = project().join("tests/specs/lean.toml");
     assert_eq!(stages_that_ran(&lean, "lean")?, Vec::<String>::new());
 
-    // One value of one profile, to a number that was never built before.
+    // One value of one file, to a number that was never built before.
     let fresh = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let fresh = 1_048_576 + fresh.map_or(0, |since| since.as_secs() % 1_000_000_000);
-    let catalog = project().join("profiles/catalog/dtn-100g-nvme.toml");
+    let catalog = project().join("profiles/catalog/dtn-nvme.toml");
     let text = std::fs::read_to_string(&catalog).map_err(Trouble::file("read", &catalog))?;
-    let edited = text.replacen("value = 1048576", &format!("value = {fresh}"), 1);
-    assert_ne!(text, edited, "the catalog has no such value any more");
+    let edited = format!(
+        "{text}\n[[knob]]\nid = 'sysctl:net.core.optmem_max'\nvalue = {fresh}\nunit = 'byte'\n\
+         why = 'a test'\nsource = 'a test'\n"
+    );
     // A spec lies inside the project, since the project's overlays are found from there.
     let place = project().join("target/edited-profile");
     std::fs::create_dir_all(place.join("catalog")).map_err(Trouble::file("create", &place))?;
@@ -64,7 +66,7 @@ fn an_edit_of_a_profile_makes_a_new_disk_and_leaves_the_root_alone() -> Result<(
         let path = place.join(name);
         std::fs::write(&path, text).map_err(Trouble::file("write", &path))
     };
-    write("catalog/dtn-100g-nvme.toml", &edited)?;
+    write("catalog/dtn-nvme.toml", &edited)?;
     write(
         "edited.toml",
         "schema = 1\nextends = '../../tests/specs/lean.toml'\nname = 'edited'\n\

@@ -84,7 +84,7 @@ fn catalog(spec: &Spec) -> Result<Catalog, LayersError> {
         Catalog::embedded().map_err(CatalogError::Invalid)?
     };
     for directory in &spec.extra_catalogs {
-        catalog = catalog.overlaid_by(Catalog::load(directory)?);
+        catalog = catalog.with_directory(directory)?;
     }
     Ok(catalog)
 }

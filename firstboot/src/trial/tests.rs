@@ -7,7 +7,7 @@ use crate::host::Host;
 use dtnforge_profiles::digest::Digest;
 use dtnforge_profiles::group::Group;
 use dtnforge_profiles::knob::{Disrupts, KnobId, Owner};
-use dtnforge_profiles::plan::{PLAN_SCHEMA, Plan, Step};
+use dtnforge_profiles::plan::{Origin, PLAN_SCHEMA, Plan, Step};
 use memory::Memory;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,6 +31,7 @@ fn plan(steps: &[(&str, &str, &str, Group)]) -> Plan {
         lowered: None,
         group: *group,
         why: "test".into(),
+        origin: Origin::default(),
         source: "test".into(),
         owner: Owner::SysctlD,
         disrupts: Disrupts::None,
@@ -45,6 +46,8 @@ fn plan(steps: &[(&str, &str, &str, Group)]) -> Plan {
         modules: vec![],
         tuned_conf: None,
         interfaces: BTreeMap::new(),
+        advice: vec![],
+        boot: vec![],
     }
 }
 

@@ -1,34 +1,39 @@
 //! The catalog: one profile for each class of hosts, with a reason and a source for every value.
 //!
-//! A profile is read in three types: as written (every key, nothing unknown), valid (every value checked against the
-//! registry of knobs), and then as part of a [`Catalog`], where a profile of a nearer directory replaces the one of
-//! the same name. All that is wrong is reported at once, each with file, line, key and a hint.
+//! A profile is read in three types: as written (every key, nothing unknown), a draft (every field valid on its own,
+//! with its place), and a profile (the bases that it extends put in, one for each of its speeds, checked as a whole).
+//! In a [`Catalog`] a profile of a nearer directory replaces the one of the same name. All that is wrong is reported at
+//! once, each with file, line, key and a hint.
 
 mod buffer;
 mod check;
+mod draft;
 mod embedded;
 mod lint;
 mod problem;
 mod profile;
 mod range;
+mod resolve;
 mod template;
 mod tuned_stock;
 mod written;
 
-pub use buffer::{Buffer, LARGEST, memory_cap};
+pub use buffer::{Bound, Buffer, LARGEST, Sized, memory_cap};
 pub use problem::{Problem, Problems};
-pub use profile::{KnobLine, Match, PROFILE_SCHEMA, Profile, STOCK, Tuned, Wanted};
+pub use profile::{Advice, KnobLine, Match, PROFILE_SCHEMA, Profile, STOCK, Tuned, Wanted};
 pub(crate) use range::in_range;
 pub use template::{BadKnobTemplate, BadValueTemplate, KnobTemplate, Target, ValueTemplate};
 pub use tuned_stock::{Include, Reset};
 
+use draft::Draft;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Profiles by name.
+/// Profiles by name, and the bases that a nearer directory may extend.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Catalog {
     profiles: BTreeMap<String, Profile>,
+    bases: BTreeMap<String, Draft>,
 }
 
 /// A catalog that cannot be used.
@@ -51,12 +56,20 @@ pub enum CatalogError {
 }
 
 impl Profile {
-    /// Reads one profile; `file` is its name in messages.
+    /// Reads one profile that extends nothing, as a layer has it; `file` is its name in messages.
     ///
     /// # Errors
     /// All that is wrong in it, each with its line and key.
     pub fn parse(file: &str, text: &str) -> Result<Self, Problems> {
-        check::read(file, text)
+        let draft = check::read(file, text)?;
+        let mut profiles = resolve::profiles(&draft, |_| None)?;
+        match (profiles.pop(), draft.is_base) {
+            (Some(profile), false) if profiles.is_empty() => Ok(profile),
+            _ => {
+                let what = "is a base, or several profiles, and one profile is expected";
+                Err(Problems(vec![draft.name.at.problem("name", what, None)]))
+            }
+        }
     }
 }
 
@@ -67,7 +80,8 @@ impl FromIterator<Profile> for Catalog {
             .into_iter()
             .map(|profile| (profile.name.clone(), profile))
             .collect();
-        Self { profiles }
+        let bases = BTreeMap::new();
+        Self { profiles, bases }
     }
 }
 
@@ -85,24 +99,40 @@ impl Catalog {
     /// # Errors
     /// All that is wrong in all files, a name that stands in two of them included.
     pub fn parse<F: AsRef<str>, T: AsRef<str>>(files: &[(F, T)]) -> Result<Self, Problems> {
-        let mut catalog = Self::default();
-        let mut problems = Vec::new();
-        for (file, text) in files {
-            match Profile::parse(file.as_ref(), text.as_ref()) {
+        Self::default().with_files(files)
+    }
+
+    /// This catalog with more files laid over it: a profile of the same name replaces ours, and a base of theirs or of
+    /// ours may be extended. A base of theirs changes no profile of ours.
+    ///
+    /// # Errors
+    /// All that is wrong in all files, a name that stands in two of them included.
+    pub fn with_files<F: AsRef<str>, T: AsRef<str>>(mut self, files: &[(F, T)]) -> Result<Self, Problems> {
+        let (drafts, mut problems) = read_all(files);
+        let mut names: Vec<String> = Vec::new();
+        for draft in drafts.iter().filter(|draft| draft.is_base) {
+            problems.extend(lint::lines(draft));
+            note_name(&mut names, &draft.name.value, draft, &mut problems);
+            self.bases.insert(draft.name.value.clone(), draft.clone());
+        }
+        for draft in drafts.iter().filter(|draft| !draft.is_base) {
+            match resolve::profiles(draft, |name| self.bases.get(name)) {
                 Err(Problems(more)) => problems.extend(more),
-                Ok(profile) => {
-                    if catalog.profiles.contains_key(&profile.name) {
-                        problems.push(name_twice(file.as_ref(), &profile.name));
+                Ok(profiles) => {
+                    for profile in profiles {
+                        note_name(&mut names, &profile.name, draft, &mut problems);
+                        self.profiles.insert(profile.name.clone(), profile);
                     }
-                    catalog.profiles.insert(profile.name.clone(), profile);
                 }
             }
         }
         if problems.is_empty() {
-            Ok(catalog)
-        } else {
-            Err(Problems(problems))
+            return Ok(self);
         }
+        // A mistake in a base shows in each profile that extends it.
+        problems.sort_by(|a, b| (&a.file, a.line, &a.what).cmp(&(&b.file, b.line, &b.what)));
+        problems.dedup();
+        Err(Problems(problems))
     }
 
     /// Reads all `*.toml` files of a directory, in the order of their names.
@@ -110,6 +140,14 @@ impl Catalog {
     /// # Errors
     /// [`CatalogError`].
     pub fn load(dir: &Path) -> Result<Self, CatalogError> {
+        Self::default().with_directory(dir)
+    }
+
+    /// This catalog with all `*.toml` files of a directory laid over it, as [`Catalog::with_files`] does it.
+    ///
+    /// # Errors
+    /// [`CatalogError`].
+    pub fn with_directory(self, dir: &Path) -> Result<Self, CatalogError> {
         let read = |path: &Path, source| CatalogError::Read {
             path: path.to_owned(),
             source,
@@ -126,14 +164,14 @@ impl Catalog {
             return Err(CatalogError::Empty(dir.to_owned()));
         }
         files.sort();
-        Self::parse(&files).map_err(CatalogError::Invalid)
+        self.with_files(&files).map_err(CatalogError::Invalid)
     }
 
-    /// This catalog with another laid over it: a profile of the same name replaces ours.
+    /// The bases of this catalog without its profiles: what a file of somebody else may extend.
     #[must_use]
-    pub fn overlaid_by(mut self, nearer: Catalog) -> Catalog {
-        self.profiles.extend(nearer.profiles);
-        self
+    pub fn bases_only(self) -> Catalog {
+        let profiles = BTreeMap::new();
+        Catalog { profiles, ..self }
     }
 
     /// The profile with this name.
@@ -147,14 +185,37 @@ impl Catalog {
     }
 }
 
-fn name_twice(file: &str, name: &str) -> Problem {
-    Problem {
-        file: file.to_owned(),
-        line: 0,
-        key: "name".to_owned(),
-        what: format!("{name:?} stands in another file of the same directory too"),
-        hint: Some("a profile may be replaced only from another directory".to_owned()),
+/// All files on their own, and what is wrong in them.
+fn read_all<F: AsRef<str>, T: AsRef<str>>(files: &[(F, T)]) -> (Vec<Draft>, Vec<Problem>) {
+    let (mut drafts, mut problems) = (Vec::new(), Vec::new());
+    for (file, text) in files {
+        match check::read(file.as_ref(), text.as_ref()) {
+            Ok(draft) => {
+                problems.extend(of_a_layer(&draft));
+                drafts.push(draft);
+            }
+            Err(Problems(more)) => problems.extend(more),
+        }
     }
+    (drafts, problems)
+}
+
+/// What only the profile of a layer says.
+fn of_a_layer(draft: &Draft) -> Option<Problem> {
+    let mut lines = draft.lines.iter();
+    let line = lines.find(|line| line.line.inherited_from.is_some())?;
+    let what = "is only for the profile of a layer, which has its bases put in";
+    let hint = "remove it, or name the base in `extends`".to_owned();
+    Some(line.id_at.problem("inherited_from", what, Some(hint)))
+}
+
+fn note_name(names: &mut Vec<String>, name: &str, draft: &Draft, problems: &mut Vec<Problem>) {
+    if names.iter().any(|known| known == name) {
+        let what = format!("{name:?} stands in another file of the same directory too");
+        let hint = "a profile may be replaced only from another directory".to_owned();
+        problems.push(draft.name.at.problem("name", what, Some(hint)));
+    }
+    names.push(name.to_owned());
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What is wrong in a catalog file, and where: file, line, key, and a hint that the reader can act on.
 
+use super::draft::{Place, Placed};
 use std::fmt;
 use std::ops::Range;
 
@@ -77,16 +78,26 @@ impl<'a> Collector<'a> {
         });
     }
 
+    /// Where a byte range of the file begins.
+    pub(super) fn place(&self, at: Range<usize>) -> Place {
+        Place {
+            file: self.file.to_owned(),
+            line: self.line_of(at.start),
+        }
+    }
+
+    /// A value with its place.
+    pub(super) fn placed<T>(&self, at: Range<usize>, value: T) -> Placed<T> {
+        let at = self.place(at);
+        Placed { value, at }
+    }
+
     /// What the TOML reader refused: a key that is unknown, twice, missing, or of another type.
     pub(super) fn add_toml(&mut self, error: &toml::de::Error) {
         let at = error.span().unwrap_or(0..0);
         let key = self.key_on_line_of(at.start);
         let what = error.message().trim_end().replace('\n', "; ");
         self.add(at, &key, what, None);
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.problems.is_empty()
     }
 
     /// All that was found.

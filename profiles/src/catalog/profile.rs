@@ -1,9 +1,9 @@
 //! A profile that has been checked: nothing in it is optional by accident.
 
-use super::buffer::Buffer;
+use super::buffer::{Bound, Buffer};
 use super::template::{KnobTemplate, ValueTemplate};
 use super::tuned_stock::Include;
-use super::written::{BufferFile, KnobFile, MatchFile, ProfileFile, TunedFile};
+use super::written::{AdviceFile, BoundFile, BufferFile, KnobFile, MatchFile, ProfileFile, TunedFile};
 use crate::conclude::{SpeedClass, StorageClass};
 use crate::group::Group;
 use crate::knob::{KnobDef, KnobId};
@@ -32,8 +32,10 @@ pub struct Profile {
     pub buffer: Option<Buffer>,
     /// Our tuned profile.
     pub tuned: Option<Tuned>,
-    /// All values, in the order of the file.
+    /// All values: those of the bases in their order, then the profile's own.
     pub knobs: Vec<KnobLine>,
+    /// What only an admin can set.
+    pub advice: Vec<Advice>,
 }
 
 /// The hosts that a profile is for. An empty list or `None` asks for nothing.
@@ -49,6 +51,8 @@ pub struct Match {
     pub storage: Vec<StorageClass>,
     /// Whether the host has to be a guest.
     pub virtualised: Wanted,
+    /// Kernel drivers of the data NICs.
+    pub drivers: Vec<String>,
 }
 
 /// What a profile wants of a yes-or-no fact.
@@ -86,9 +90,32 @@ pub struct KnobLine {
     pub only_raise: bool,
     /// The value may be at most memory divided by this.
     pub ram_divisor: Option<u32>,
+    /// Only for links at least this fast, Mb/s.
+    pub min_mbps: Option<u32>,
+    /// Only for links at most this fast, Mb/s.
+    pub max_mbps: Option<u32>,
     /// Why the profile wants the value.
     pub why: String,
     /// Where the value comes from.
+    pub source: String,
+    /// The base that the line was taken from; `None` for the profile's own.
+    pub inherited_from: Option<String>,
+}
+
+/// Something that no file of ours can set: a mount option, a setting of a service, a choice of the firmware.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Advice {
+    /// What to set.
+    pub set: String,
+    /// Where an admin sets it.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// Only for these data stores; empty: for all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub storage: Vec<StorageClass>,
+    /// The reason.
+    pub why: String,
+    /// Where it was read.
     pub source: String,
 }
 
@@ -131,46 +158,72 @@ impl Profile {
             schema: plain(PROFILE_SCHEMA),
             name: plain(self.name.clone()),
             title: plain(self.title.clone()),
-            roles: self
-                .roles
-                .iter()
-                .map(|role| plain(role.name().to_owned()))
-                .collect(),
-            matching: (self.matching != Match::default()).then(|| self.matching.to_file()),
-            buffer: self.buffer.map(|buffer| BufferFile {
-                speed_mbps: buffer.speed_mbps.map(plain),
-                streams: plain(buffer.streams),
-                ram_divisor: plain(buffer.ram_divisor),
-            }),
+            base: None,
+            extends: Vec::new(),
+            speeds: Vec::new(),
+            roles: names(&self.roles),
+            matching: (self.matching != Match::default()).then(|| plain(self.matching.to_file())),
+            buffer: self.buffer.as_ref().map(|buffer| plain(buffer.to_file())),
             tuned: self.tuned.as_ref().map(|tuned| TunedFile {
                 include: plain(tuned.include.name().to_owned()),
-                repeat: tuned.repeat.iter().map(|id| plain(id.to_string())).collect(),
+                repeat: Some(names(&tuned.repeat)),
             }),
             knobs: self.knobs.iter().map(KnobLine::to_file).collect(),
+            advice: self.advice.iter().map(Advice::to_file).collect(),
         }
     }
+}
+
+impl Buffer {
+    fn to_file(&self) -> BufferFile {
+        let bound = |bound: &Bound| BoundFile {
+            from_mbps: plain(bound.from_mbps),
+            mib: plain(bound.mib),
+        };
+        BufferFile {
+            speed_mbps: self.speed_mbps.map(plain),
+            streams: plain(self.streams),
+            ram_divisor: plain(self.ram_divisor),
+            most: self.most.iter().map(bound).collect(),
+        }
+    }
+}
+
+impl Advice {
+    fn to_file(&self) -> AdviceFile {
+        AdviceFile {
+            set: plain(self.set.clone()),
+            r#where: plain(self.place.clone()),
+            storage: names(&self.storage),
+            why: plain(self.why.clone()),
+            source: plain(self.source.clone()),
+        }
+    }
+
+    /// Whether it is for a data store of this class.
+    pub fn is_for(&self, class: StorageClass) -> bool {
+        self.storage.is_empty() || self.storage.contains(&class)
+    }
+}
+
+/// The names of some things, without places.
+fn names<T: ToString>(things: &[T]) -> Vec<Spanned<String>> {
+    things.iter().map(|thing| plain(thing.to_string())).collect()
 }
 
 impl Match {
     fn to_file(&self) -> MatchFile {
         MatchFile {
-            speed_classes: self
-                .speed_classes
-                .iter()
-                .map(|class| plain(class.to_string()))
-                .collect(),
+            speed_classes: names(&self.speed_classes),
             min_mbps: self.min_mbps.map(plain),
             max_mbps: self.max_mbps.map(plain),
-            storage: self
-                .storage
-                .iter()
-                .map(|class| plain(class.name().to_owned()))
-                .collect(),
+            storage: names(&self.storage),
             virtualised: match self.virtualised {
                 Wanted::Yes => Some(plain("yes".to_owned())),
                 Wanted::No => Some(plain("no".to_owned())),
                 Wanted::Any => None,
             },
+            drivers: names(&self.drivers),
         }
     }
 }
@@ -183,9 +236,17 @@ impl KnobLine {
             unit: (!self.definition.unit.is_empty()).then(|| plain(self.definition.unit.to_owned())),
             only_raise: (self.only_raise && !self.value.uses_buffer()).then_some(true),
             ram_divisor: self.ram_divisor.map(plain),
+            min_mbps: self.min_mbps.map(plain),
+            max_mbps: self.max_mbps.map(plain),
             why: Some(plain(self.why.clone())),
             source: Some(plain(self.source.clone())),
+            inherited_from: self.inherited_from.clone().map(plain),
         }
+    }
+
+    /// Whether it is for a link of this speed.
+    pub fn is_for_link(&self, mbps: u32) -> bool {
+        self.min_mbps.is_none_or(|min| mbps >= min) && self.max_mbps.is_none_or(|max| mbps <= max)
     }
 
     /// Whether it is for this knob.

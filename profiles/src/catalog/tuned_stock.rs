@@ -1,7 +1,8 @@
 //! What tuned's own profiles set that a profile of ours may set too.
 //!
-//! Read from tuned 2.25.1, `profiles/{throughput-performance,virtual-guest}/tuned.conf`. Both are a `[vm]` section
-//! with ratios and a `[sysctl]` section. A ratio resets its `_bytes` twin to zero, so it counts as resetting that.
+//! Read from tuned 2.25.1, `profiles/{throughput-performance,virtual-guest,latency-performance}/tuned.conf`. Each has a
+//! `[vm]` section with ratios and a `[sysctl]` section. A ratio resets its `_bytes` twin to zero, so it counts as
+//! resetting that.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,8 @@ pub enum Include {
     ThroughputPerformance,
     /// For guests; includes throughput-performance itself.
     VirtualGuest,
+    /// For machines that must answer at once: no idle state that takes long to leave.
+    LatencyPerformance,
 }
 
 /// One setting of an included profile that takes away a value of ours.
@@ -37,30 +40,40 @@ const RESETS: &[Reset] = &[
         sysctl: "vm.swappiness",
         vm_option: None,
     },
-    Reset {
-        sysctl: "net.core.somaxconn",
-        vm_option: None,
-    },
+    SOMAXCONN,
 ];
 
+/// Not in latency-performance.
+const SOMAXCONN: Reset = Reset {
+    sysctl: "net.core.somaxconn",
+    vm_option: None,
+};
+
 impl Include {
+    /// All of them.
+    pub const ALL: [Include; 3] = [
+        Include::ThroughputPerformance,
+        Include::VirtualGuest,
+        Include::LatencyPerformance,
+    ];
+
     /// The name that tuned knows it by.
     pub fn name(self) -> &'static str {
         match self {
             Include::ThroughputPerformance => "throughput-performance",
             Include::VirtualGuest => "virtual-guest",
+            Include::LatencyPerformance => "latency-performance",
         }
     }
 
     /// The profile with this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Include::ThroughputPerformance, Include::VirtualGuest]
-            .into_iter()
-            .find(|include| include.name() == name)
+        Self::ALL.into_iter().find(|include| include.name() == name)
     }
 
-    /// How it takes away the value of a sysctl, when it does. Both profiles set the same keys.
+    /// How it takes away the value of a sysctl, when it does.
     pub fn reset_of(self, sysctl: &str) -> Option<&'static Reset> {
-        RESETS.iter().find(|reset| reset.sysctl == sysctl)
+        let sets = |reset: &&Reset| self != Include::LatencyPerformance || **reset != SOMAXCONN;
+        RESETS.iter().filter(sets).find(|reset| reset.sysctl == sysctl)
     }
 }

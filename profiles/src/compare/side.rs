@@ -233,11 +233,14 @@ fn head(profile: &Profile) -> BTreeMap<String, Setting> {
         ),
         (
             "buffer.streams",
-            profile.buffer.map(|buffer| buffer.streams.to_string()),
+            profile.buffer.as_ref().map(|buffer| buffer.streams.to_string()),
         ),
         (
             "buffer.ram_divisor",
-            profile.buffer.map(|buffer| buffer.ram_divisor.to_string()),
+            profile
+                .buffer
+                .as_ref()
+                .map(|buffer| buffer.ram_divisor.to_string()),
         ),
         (
             "tuned.include",

@@ -90,19 +90,25 @@ named! {
 impl SpeedClass {
     /// The fastest class that `mbps` Mb/s reaches: 20000 is a 10G class link, and less than 100 is none.
     pub fn of(mbps: u32) -> Self {
-        let floors = [
-            (400_000, Self::G400),
-            (200_000, Self::G200),
-            (100_000, Self::G100),
-            (50_000, Self::G50),
-            (40_000, Self::G40),
-            (25_000, Self::G25),
-            (10_000, Self::G10),
-            (1_000, Self::G1),
-            (100, Self::M100),
-        ];
-        let reached = floors.into_iter().find(|(floor, _)| mbps >= *floor);
-        reached.map_or(Self::Unknown, |(_, class)| class)
+        let reached = |class: &Self| class.mbps().is_some_and(|floor| mbps >= floor);
+        // They stand in ascending order.
+        Self::ALL.into_iter().rev().find(reached).unwrap_or(Self::Unknown)
+    }
+
+    /// The speed that the class is named for, Mb/s; none for [`SpeedClass::Unknown`].
+    pub fn mbps(self) -> Option<u32> {
+        match self {
+            Self::M100 => Some(100),
+            Self::G1 => Some(1_000),
+            Self::G10 => Some(10_000),
+            Self::G25 => Some(25_000),
+            Self::G40 => Some(40_000),
+            Self::G50 => Some(50_000),
+            Self::G100 => Some(100_000),
+            Self::G200 => Some(200_000),
+            Self::G400 => Some(400_000),
+            Self::Unknown => None,
+        }
     }
 }
 
@@ -116,6 +122,10 @@ mod tests {
         assert_eq!(SpeedClass::of(56_000), SpeedClass::G50);
         assert_eq!(SpeedClass::of(2_500), SpeedClass::G1);
         assert_eq!(SpeedClass::of(10), SpeedClass::Unknown);
+        assert_eq!(SpeedClass::of(u32::MAX), SpeedClass::G400);
+        for class in SpeedClass::ALL {
+            assert_eq!(class.mbps().map_or(SpeedClass::Unknown, SpeedClass::of), class);
+        }
     }
 
     #[test]

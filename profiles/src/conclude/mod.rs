@@ -26,6 +26,9 @@ use serde::{Deserialize, Serialize};
 pub struct Conclusions {
     /// Interfaces that carry data: physical ports, each once; empty when there is none or it cannot be told.
     pub data_nics: Vec<String>,
+    /// Kernel drivers of these interfaces, each once, where they are known.
+    #[serde(default)]
+    pub drivers: Vec<String>,
     /// Class of the speed of one flow.
     pub speed_class: SpeedClass,
     /// Speed of one port in Mb/s; `None` when it is unknown.
@@ -79,6 +82,7 @@ pub fn conclude(facts: &Facts, site: &Site) -> Conclusions {
             .first()
             .and_then(|port| port.nic.numa_node)
             .filter(|node| *node >= 0),
+        drivers: drivers_of(&ports),
         data_nics: ports.iter().map(|port| port.name.to_owned()).collect(),
         speed_class: link.mbps.map_or(SpeedClass::Unknown, SpeedClass::of),
         link_mbps: link.mbps,
@@ -90,6 +94,13 @@ pub fn conclude(facts: &Facts, site: &Site) -> Conclusions {
         why: reasons.why,
         findings: reasons.findings,
     }
+}
+
+fn drivers_of(ports: &[ports::Port<'_>]) -> Vec<String> {
+    let mut drivers: Vec<String> = ports.iter().filter_map(|port| port.nic.driver.clone()).collect();
+    drivers.sort();
+    drivers.dedup();
+    drivers
 }
 
 #[cfg(test)]

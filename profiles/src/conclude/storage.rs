@@ -251,6 +251,8 @@ fn class_of(block: &Block) -> StorageClass {
     let flag = match block.rotational {
         Some(false) => StorageClass::Ssd,
         Some(true) => StorageClass::Hdd,
+        // Only a spinning disk has a speed of rotation.
+        None if block.rpm.is_some_and(|rpm| rpm > 1) => StorageClass::Hdd,
         None => StorageClass::Unknown,
     };
     match block.transport.as_deref() {

@@ -1,8 +1,9 @@
 //! From a profile and a host to a plan: each knob is a step, or it is skipped with a reason.
 
 use super::devices::Devices;
+use super::origin::Origin;
 use super::wanted::{Inputs, Wanted, module_for, size_of};
-use super::{PLAN_SCHEMA, Plan, Reading, Skipped, Step, Target, order};
+use super::{BootWord, PLAN_SCHEMA, Plan, Reading, Skipped, Step, Target, order};
 use crate::catalog::{KnobLine, Profile};
 use crate::conclude::Conclusions;
 use crate::digest::Digest;
@@ -69,7 +70,14 @@ pub fn make(
             .then(|| TunedConf::of(profile, &steps, &draft.live).to_text()),
         steps,
         skipped: draft.skipped,
+        boot: draft.boot,
         interfaces: devices.interfaces(),
+        advice: profile
+            .advice
+            .iter()
+            .filter(|advice| advice.is_for(seen.storage_class))
+            .cloned()
+            .collect(),
     }
 }
 
@@ -97,6 +105,7 @@ enum Decision {
 struct Draft {
     steps: Vec<Step>,
     skipped: Vec<Skipped>,
+    boot: Vec<BootWord>,
     /// What is going to be live, for each sysctl that tuned may have to repeat.
     live: BTreeMap<KnobId, Value>,
     /// Whether our tuned profile is active, or is going to be.
@@ -115,6 +124,7 @@ impl Draft {
             value: Value::new(&inputs.profile.tuned_name()),
             lowered: None,
             why: format!("keeps up what tuned owns; includes {}", tuned.include.name()),
+            origin: Origin::default(),
         };
         let decision = compare(inputs.target, &knob, wanted, false);
         self.has_tuned = match &decision {
@@ -138,8 +148,9 @@ impl Draft {
         }
     }
 
-    fn decide(&self, inputs: &Inputs<'_>, line: &KnobLine, knob: &KnobId) -> Decision {
+    fn decide(&mut self, inputs: &Inputs<'_>, line: &KnobLine, knob: &KnobId) -> Decision {
         if line.definition.scope == Scope::Boot {
+            self.take_boot_word(inputs, line, knob);
             let why = "only the kernel command line can set it, and a trial does not change that";
             return leave(None, why);
         }
@@ -168,6 +179,17 @@ impl Draft {
                 self.live.extend(live.map(|live| (knob.clone(), live)));
                 self.skip(knob.to_string(), definition.group, why);
             }
+        }
+    }
+
+    fn take_boot_word(&mut self, inputs: &Inputs<'_>, line: &KnobLine, knob: &KnobId) {
+        if let Ok(wanted) = inputs.wanted(line, knob) {
+            self.boot.push(BootWord {
+                knob: knob.clone(),
+                value: wanted.value,
+                why: wanted.why,
+                source: line.source.clone(),
+            });
         }
     }
 
@@ -227,6 +249,7 @@ fn step(knob: &KnobId, definition: &KnobDef, source: &str, from: Value, wanted: 
         lowered: wanted.lowered,
         group: definition.group,
         why: wanted.why,
+        origin: wanted.origin,
         source: source.to_owned(),
         owner: definition.owner,
         disrupts: definition.disrupts,

@@ -1,5 +1,6 @@
 //! The value that a profile wants on a host: formula and site put in, then lowered to what the host can bear.
 
+use super::origin::{Origin, ValueOrigin};
 use super::{Lowered, Target};
 use crate::catalog::{Buffer, KnobLine, Profile, in_range, memory_cap};
 use crate::conclude::Conclusions;
@@ -14,6 +15,14 @@ pub(super) struct Wanted {
     pub(super) value: Value,
     pub(super) lowered: Option<Lowered>,
     pub(super) why: String,
+    pub(super) origin: Origin,
+}
+
+/// What a profile asks for, before the host is looked at.
+struct Asked {
+    value: Value,
+    why: String,
+    origin: ValueOrigin,
 }
 
 /// Everything that values are computed from.
@@ -31,7 +40,8 @@ impl Inputs<'_> {
     /// # Errors
     /// Why there is none: a sentence for [`super::Skipped`].
     pub(super) fn wanted(&self, line: &KnobLine, knob: &KnobId) -> Result<Wanted, String> {
-        let (value, why) = self.asked(line)?;
+        self.for_this_link(line)?;
+        let Asked { value, why, origin } = self.asked(line)?;
         let (value, by_module) = self.with_module(line, value)?;
         let (value, by_memory) = self.within_memory(line, value)?;
         let (value, by_device) = self.within_device(line.definition, knob, value)?;
@@ -39,43 +49,70 @@ impl Inputs<'_> {
             value,
             lowered: by_module.or(by_memory).or(by_device),
             why,
+            origin: Origin {
+                inherited_from: line.inherited_from.clone(),
+                value: origin,
+            },
         })
     }
 
+    /// The speed that values are made for, Mb/s.
+    fn mbps(&self) -> Option<u32> {
+        let own = self.profile.buffer.as_ref().and_then(|buffer| buffer.speed_mbps);
+        own.or(self.seen.link_mbps)
+    }
+
+    /// Whether a line is for links of this speed.
+    fn for_this_link(&self, line: &KnobLine) -> Result<(), String> {
+        let wanted = match (line.min_mbps, line.max_mbps) {
+            (None, None) => return Ok(()),
+            (Some(min), None) => format!("for links of {min} Mb/s and more"),
+            (None, Some(max)) => format!("for links of at most {max} Mb/s"),
+            (Some(min), Some(max)) => format!("for links of {min} to {max} Mb/s"),
+        };
+        match self.mbps() {
+            Some(mbps) if line.is_for_link(mbps) => Ok(()),
+            Some(mbps) => Err(format!("{wanted}, and this one has {mbps}")),
+            None => Err(format!("{wanted}, and the speed of this one is not known")),
+        }
+    }
+
     /// What the profile asks for, with the formula's result and the site's own choice put in.
-    fn asked(&self, line: &KnobLine) -> Result<(Value, String), String> {
+    fn asked(&self, line: &KnobLine) -> Result<Asked, String> {
         if is_congestion_control(line)
             && let Some(name) = &self.site.congestion_control
         {
-            return Ok((
-                Value::new(name),
-                format!("the site chose it; the profile has {}", line.value.as_str()),
-            ));
+            return Ok(Asked {
+                value: Value::new(name),
+                why: format!("the site chose it; the profile has {}", line.value.as_str()),
+                origin: ValueOrigin::Site("congestion_control".to_owned()),
+            });
         }
-        let plain = line.value.resolve(None).map(|value| (value, line.why.clone()));
-        match (plain, self.profile.buffer) {
+        let plain = line.value.resolve(None).map(|value| Asked {
+            value,
+            why: line.why.clone(),
+            origin: ValueOrigin::Written,
+        });
+        match (plain, &self.profile.buffer) {
             (Some(plain), _) => Ok(plain),
             (None, Some(buffer)) => self.with_buffer(line, buffer),
             (None, None) => Err("the profile has no [buffer] table".to_owned()),
         }
     }
 
-    fn with_buffer(&self, line: &KnobLine, buffer: Buffer) -> Result<(Value, String), String> {
-        let mbps = buffer
-            .speed_mbps
-            .or(self.seen.link_mbps)
-            .ok_or("the speed of the link is not known")?;
-        let (rtt, streams) = (self.site.rtt_ms, self.site.streams.unwrap_or(buffer.streams));
-        let bytes = Buffer::needed(mbps, rtt, streams);
+    fn with_buffer(&self, line: &KnobLine, buffer: &Buffer) -> Result<Asked, String> {
+        let mbps = self.mbps().ok_or("the speed of the link is not known")?;
+        let streams = self.site.streams.unwrap_or(buffer.streams);
+        let sized = buffer.sized(mbps, self.site.rtt_ms, streams);
         let value = line
             .value
-            .resolve(Some(bytes))
+            .resolve(Some(sized.bytes))
             .ok_or("the value cannot be resolved")?;
-        let why = format!(
-            "{} (2 x {mbps} Mb/s x {rtt} ms / 8 / {streams} streams, rounded up)",
-            line.why
-        );
-        Ok((value, why))
+        Ok(Asked {
+            value,
+            why: format!("{} ({})", line.why, sized.formula),
+            origin: ValueOrigin::Formula,
+        })
     }
 
     /// A value that needs a module which the kernel lacks becomes the profile's own, or none: one effective value.
@@ -98,10 +135,8 @@ impl Inputs<'_> {
     }
 
     fn within_memory(&self, line: &KnobLine, value: Value) -> Result<(Value, Option<Lowered>), String> {
-        let own = self
-            .profile
-            .buffer
-            .filter(|_| line.definition.group == Group::TcpBuffers);
+        let buffer = self.profile.buffer.as_ref();
+        let own = buffer.filter(|_| line.definition.group == Group::TcpBuffers);
         let Some(divisor) = line.ram_divisor.or_else(|| own.map(|buffer| buffer.ram_divisor)) else {
             return Ok((value, None));
         };

@@ -101,7 +101,7 @@ fn a_rule_names_one_port_by_address_and_mac_and_runs_once_at_coldplug() {
 fn each_sysctl_line_stands_under_its_reason_and_source() {
     let text = text_of(&plan_of("dtn-100g-nvme"), "sysctl.d/90-dtnforge-tcp-buffers.conf");
     let expected = "# autotuning may open the window to the bandwidth-delay product of one stream \
-        (2 x 100000 Mb/s x 100 ms / 8 / 8 streams, rounded up)\n";
+        (2 x 100000 Mb/s x 100 ms / 8 / 8 streams = 298 MiB, rounded up to 384 MiB)\n";
     assert!(text.contains(expected), "{text}");
     assert!(
         text.contains("\nnet.ipv4.tcp_rmem = 4096 131072 402653184\n"),

@@ -24,8 +24,17 @@ pub struct TunedConf {
     pub sysctls: BTreeMap<String, Value>,
     /// Frequency governor.
     pub governor: Option<String>,
-    /// Read-ahead in KiB, by data disk.
-    pub read_ahead: BTreeMap<String, i64>,
+    /// Data disks by name.
+    pub disks: BTreeMap<String, Disk>,
+}
+
+/// What our tuned profile sets for one disk.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Disk {
+    /// Scheduler, `elevator` in tuned's words.
+    pub scheduler: Option<String>,
+    /// Read-ahead, KiB.
+    pub read_ahead: Option<i64>,
 }
 
 impl TunedConf {
@@ -50,14 +59,19 @@ impl TunedConf {
         for step in steps {
             match &step.knob {
                 KnobId::Cpu(_) => conf.governor = Some(step.to.as_str().to_owned()),
-                KnobId::Block(disk, _) => {
-                    conf.read_ahead
-                        .extend(step.to.integer().map(|kib| (disk.as_str().to_owned(), kib)));
-                }
+                KnobId::Block(disk, key) => conf.set_disk(disk.as_str(), key, &step.to),
                 _ => {}
             }
         }
         conf
+    }
+
+    fn set_disk(&mut self, name: &str, key: &str, value: &Value) {
+        let disk = self.disks.entry(name.to_owned()).or_default();
+        match key {
+            "scheduler" => disk.scheduler = Some(value.as_str().to_owned()),
+            _ => disk.read_ahead = value.integer(),
+        }
     }
 
     fn repeat(&mut self, key: &str, value: &Value, vm_option: Option<&str>) {
@@ -81,7 +95,7 @@ impl TunedConf {
 
     /// Takes a disk out.
     pub(crate) fn leave_disk(&mut self, disk: &str) {
-        self.read_ahead.remove(disk);
+        self.disks.remove(disk);
     }
 
     /// The text of `tuned.conf`.
@@ -110,28 +124,38 @@ impl TunedConf {
             section(&mut text, "All policies.", "cpu");
             put(&mut text, "governor", governor);
         }
-        let speeds: BTreeSet<i64> = self.read_ahead.values().copied().collect();
-        for (index, kib) in speeds.into_iter().enumerate() {
-            let disks = self.read_ahead.iter().filter(|(_, of)| **of == kib);
-            let disks: Vec<_> = disks.map(|(disk, _)| disk.as_str()).collect();
-            // The first one replaces the devices of the included section, which are all disks.
-            let name = if index == 0 {
-                "disk".to_owned()
-            } else {
-                format!("disk_{index}")
-            };
-            section(&mut text, "Data disks only; KiB.", &name);
-            put(&mut text, "type", "disk");
-            put(&mut text, "devices", &disks.join(","));
-            put(&mut text, "readahead", &kib.to_string());
+        let kinds: BTreeSet<&Disk> = self.disks.values().collect();
+        for (index, kind) in kinds.into_iter().enumerate() {
+            self.put_disks(&mut text, index, kind);
         }
         text
+    }
+
+    /// One section for all disks that get the same.
+    fn put_disks(&self, text: &mut String, index: usize, kind: &Disk) {
+        let disks = self.disks.iter().filter(|(_, disk)| *disk == kind);
+        let disks: Vec<_> = disks.map(|(name, _)| name.as_str()).collect();
+        // The first one replaces the devices of the included section, which are all disks.
+        let name = if index == 0 {
+            "disk".to_owned()
+        } else {
+            format!("disk_{index}")
+        };
+        section(text, "Data disks only; readahead in KiB.", &name);
+        put(text, "type", "disk");
+        put(text, "devices", &disks.join(","));
+        if let Some(scheduler) = &kind.scheduler {
+            put(text, "elevator", scheduler);
+        }
+        if let Some(kib) = kind.read_ahead {
+            put(text, "readahead", &kib.to_string());
+        }
     }
 
     /// Reads a text that [`Self::to_text`] wrote; `None` for any other.
     pub fn parse(text: &str) -> Option<Self> {
         let mut conf = Self::default();
-        let (mut section, mut devices) = ("", Vec::new());
+        let (mut section, mut devices) = ("", Vec::<String>::new());
         for line in text
             .lines()
             .filter(|line| !line.is_empty() && !line.starts_with('#'))
@@ -153,9 +177,15 @@ impl TunedConf {
                 (disk, "devices") if disk.starts_with("disk") => {
                     devices = value.split(',').map(str::to_owned).collect();
                 }
+                (disk, "elevator") if disk.starts_with("disk") => {
+                    for name in &devices {
+                        conf.set_disk(name, "scheduler", &Value::new(value));
+                    }
+                }
                 (disk, "readahead") if disk.starts_with("disk") => {
-                    let kib = value.parse().ok()?;
-                    conf.read_ahead.extend(devices.drain(..).map(|disk| (disk, kib)));
+                    for name in &devices {
+                        conf.set_disk(name, "read_ahead_kb", &Value::new(value));
+                    }
                 }
                 _ => return None,
             }
@@ -182,6 +212,13 @@ fn put(text: &mut String, key: &str, value: &str) {
 mod tests {
     use super::*;
 
+    fn disk(scheduler: Option<&str>, kib: i64) -> Disk {
+        Disk {
+            scheduler: scheduler.map(str::to_owned),
+            read_ahead: Some(kib),
+        }
+    }
+
     fn conf() -> TunedConf {
         TunedConf {
             summary: "DTN, one 100G port".to_owned(),
@@ -189,10 +226,10 @@ mod tests {
             drop: ["dirty_ratio".to_owned()].into(),
             sysctls: [("vm.dirty_bytes".to_owned(), "4294967296".into())].into(),
             governor: Some("performance".to_owned()),
-            read_ahead: [
-                ("nvme0n1".to_owned(), 4096),
-                ("nvme1n1".to_owned(), 4096),
-                ("sda".to_owned(), 8192),
+            disks: [
+                ("nvme0n1".to_owned(), disk(Some("none"), 4096)),
+                ("nvme1n1".to_owned(), disk(Some("none"), 4096)),
+                ("sda".to_owned(), disk(None, 8192)),
             ]
             .into(),
         }
@@ -206,8 +243,9 @@ mod tests {
              include=throughput-performance\n\n# The included ratios would set our bytes to 0.\n[vm]\ndrop=dirty_ratio\n\n\
              # The same values as in sysctl.d: the included profile sets these keys too.\n[sysctl]\n\
              vm.dirty_bytes=4294967296\n\n# All policies.\n[cpu]\ngovernor=performance\n\n\
-             # Data disks only; KiB.\n[disk]\ntype=disk\ndevices=nvme0n1,nvme1n1\nreadahead=4096\n\n\
-             # Data disks only; KiB.\n[disk_1]\ntype=disk\ndevices=sda\nreadahead=8192\n"
+             # Data disks only; readahead in KiB.\n[disk]\ntype=disk\ndevices=sda\nreadahead=8192\n\n\
+             # Data disks only; readahead in KiB.\n[disk_1]\ntype=disk\ndevices=nvme0n1,nvme1n1\nelevator=none\n\
+             readahead=4096\n"
         );
     }
 

@@ -15,10 +15,15 @@ pub(super) struct CheckArgs {
 
 pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let invalid = |problems| bad(CatalogError::Invalid(problems));
+    let built_in = Catalog::embedded().map_err(invalid)?;
     let catalog = match &args.path {
-        None => Catalog::embedded().map_err(invalid)?,
-        Some(path) if path.is_dir() => Catalog::load(path).map_err(bad)?,
-        Some(path) => Catalog::parse(&[(path.display().to_string(), read(path)?)]).map_err(invalid)?,
+        None => built_in,
+        // A site's own profile may extend a base of ours.
+        Some(path) if path.is_dir() => built_in.bases_only().with_directory(path).map_err(bad)?,
+        Some(path) => built_in
+            .bases_only()
+            .with_files(&[(path.display().to_string(), read(path)?)])
+            .map_err(invalid)?,
     };
     let site = SiteFile::default().check().map_err(bad)?;
     for profile in catalog.profiles() {

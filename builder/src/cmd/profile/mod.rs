@@ -75,7 +75,7 @@ impl CatalogArgs {
     fn load(&self) -> Result<Catalog, Failure> {
         let built_in = Catalog::embedded().map_err(|problems| bad(CatalogError::Invalid(problems)))?;
         match &self.catalog {
-            Some(dir) => Ok(built_in.overlaid_by(Catalog::load(dir).map_err(bad)?)),
+            Some(dir) => built_in.with_directory(dir).map_err(bad),
             None => Ok(built_in),
         }
     }

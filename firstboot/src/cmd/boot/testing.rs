@@ -154,6 +154,8 @@ pub(super) fn committed(boot_id: &str) -> State {
         modules: vec![],
         tuned_conf: None,
         interfaces: BTreeMap::new(),
+        advice: vec![],
+        boot: vec![],
     };
     let verdict = Verdict {
         schema: VERDICT_SCHEMA,

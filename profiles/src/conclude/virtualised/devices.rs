@@ -98,12 +98,8 @@ pub(super) fn likely_machine(facts: &Facts) -> Option<String> {
 }
 
 fn can_make_vfs(nic: &Nic) -> bool {
-    let most = nic
-        .extra
-        .get("sriov_totalvfs")
-        .and_then(serde_json::Value::as_u64);
     // An emulated igb of QEMU can make VFs too, and is told by its other signs.
-    most.is_some_and(|most| most > 0) && nic.kind.as_deref() == Some("physical")
+    nic.sriov_totalvfs.is_some_and(|most| most > 0) && nic.kind.as_deref() == Some("physical")
 }
 
 /// `pf0hpf`: the representor of the host's own function, on the embedded processor of a DPU.

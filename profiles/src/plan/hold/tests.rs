@@ -119,6 +119,6 @@ fn a_dropped_group_leaves_the_tuned_profile_and_the_modules_too() {
     let plan = whole.without(&dropped.into());
     let conf = TunedConf::parse(&plan.tuned_conf.unwrap()).unwrap();
     assert_eq!(conf.sysctls, [("vm.swappiness".to_owned(), "60".into())].into());
-    assert!(conf.read_ahead.is_empty() && conf.governor.is_some());
+    assert!(conf.disks.is_empty() && conf.governor.is_some());
     assert!(plan.modules.is_empty());
 }

@@ -41,6 +41,7 @@ fn stock() -> Target {
         ("sysctl:vm.swappiness", "60"),
         ("tuned:profile", ""),
         ("cpu:governor", "schedutil"),
+        ("block/nvme0n1:scheduler", "none"),
         ("block/nvme0n1:read_ahead_kb", "128"),
     ];
     let readings = readings.map(|(knob, value)| {
@@ -133,6 +134,7 @@ fn a_stock_server_gets_every_value_and_every_skip_has_a_reason() {
             "sysctl:net.ipv4.tcp_congestion_control: already cubic",
             "nic/NIC:coalesce.adaptive-rx: already on",
             "boot:iommu: only the kernel command line can set it, and a trial does not change that",
+            "block/nvme0n1:scheduler: already none",
         ]
     );
     assert_eq!(plan.modules, ["sch_fq"]);
@@ -178,7 +180,7 @@ fn the_site_changes_the_inputs_of_the_formula() {
     assert_eq!(rmem.to, "4096 131072 402653184".into());
     assert!(
         rmem.why
-            .ends_with("(2 x 100000 Mb/s x 50 ms / 8 / 4 streams, rounded up)"),
+            .ends_with("(2 x 100000 Mb/s x 50 ms / 8 / 4 streams = 298 MiB, rounded up to 384 MiB)"),
         "{}",
         rmem.why
     );
@@ -242,8 +244,8 @@ fn memory_lowers_a_buffer_and_never_below_what_was_found() {
 
 #[test]
 fn a_literal_value_may_lower_what_was_found() {
-    let text = include_str!("../../../catalog/dtn-100g-nvme.toml")
-        .replace("4096 131072 {buffer}", "4096 131072 131072");
+    let text = CATALOG.get("dtn-100g-nvme").unwrap().to_toml().unwrap();
+    let text = text.replace("4096 131072 {buffer}", "4096 131072 131072");
     let profile = Profile::parse("bad.toml", &text).unwrap();
     let (facts, site) = (toml::from_str(SERVER).unwrap(), site("role = 'dtn'"));
     let plan = make(
