@@ -11,7 +11,7 @@ use crate::trial::{Transaction, WITHDRAWAL_PATH};
 use dtnforge_profiles::digest::Digest;
 use dtnforge_profiles::group::Group;
 use dtnforge_profiles::knob::{Disrupts, KnobId, Owner};
-use dtnforge_profiles::plan::{PLAN_SCHEMA, Plan, Step};
+use dtnforge_profiles::plan::{Origin, PLAN_SCHEMA, Plan, Step};
 use dtnforge_profiles::state::{Boot, BootKind, Reached};
 use dtnforge_profiles::undo::Undo;
 use dtnforge_profiles::verdict::{Check, VERDICT_SCHEMA, Verdict};
@@ -160,6 +160,7 @@ fn step(knob: &str, from: &str, to: &str) -> Step {
         lowered: None,
         group: Group::TcpBuffers,
         why: "test".into(),
+        origin: Origin::default(),
         source: "test".into(),
         owner: Owner::SysctlD,
         disrupts: Disrupts::None,
@@ -195,6 +196,8 @@ fn commit(passed: &[&str]) -> Commit {
             modules: vec![],
             tuned_conf: None,
             interfaces: BTreeMap::new(),
+            advice: vec![],
+            boot: vec![],
         },
         site: Digest::of(b"site"),
         pci: BTreeMap::new(),
