@@ -74,7 +74,7 @@ impl Exit {
             Exit::Ok => "ok",
             Exit::Failed => "failed",
             Exit::BadInput => "bad input (nothing changed)",
-            Exit::Drift => "drift",
+            Exit::Drift => "the host differs (drift)",
             Exit::Rejected => "trial rejected and host verified stock",
             Exit::RollbackUnverified => "rollback not verified",
             Exit::Held => "held",
@@ -89,7 +89,9 @@ impl Exit {
             Exit::BadInput => {
                 "The command line, a spec, a profile or another input is wrong. Nothing was changed."
             }
-            Exit::Drift => "A committed value is not the live one (`dtn-firstboot status --check`).",
+            Exit::Drift => {
+                "The host differs from what it was held against (`audit`, `diff`, `restore`, `status --check`, `run`)."
+            }
             Exit::Rejected => "A trial was rejected, and the host was read and found stock.",
             Exit::RollbackUnverified => {
                 "A trial was taken back, and not every value read back as it was before."
