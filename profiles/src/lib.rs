@@ -22,6 +22,7 @@ pub mod fallback;
 pub mod group;
 pub mod journal;
 pub mod knob;
+pub mod label;
 pub mod layer;
 pub mod matching;
 pub mod measure;

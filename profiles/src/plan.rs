@@ -13,6 +13,7 @@ pub use hold::{Held, hold};
 pub use make::{knobs_of, make};
 pub use offline::offline_target;
 pub use origin::{Origin, ValueOrigin};
+pub use order::in_order;
 
 use crate::catalog::Advice;
 use crate::digest::Digest;

@@ -36,6 +36,32 @@ pub fn find(host: &Host, id: &DeviceId) -> Option<String> {
     found.then(|| name.to_owned())
 }
 
+/// The identity of a disk: its PCI address and kernel name, or the name alone where it has no such address. `None`
+/// when the name cannot be one.
+pub fn identity(host: &Host, name: &str) -> Option<DeviceId> {
+    let dir = host.path(&format!("/sys/block/{name}"));
+    let bus = [dir.join("device"), dir].iter().find_map(|path| {
+        let real = std::fs::canonicalize(path).ok()?;
+        let bus = real
+            .iter()
+            .rev()
+            .filter_map(|part| part.to_str())
+            .find(|part| is_pci_address(part))?;
+        Some(bus.to_owned())
+    });
+    let text = bus.map_or_else(|| name.to_owned(), |bus| format!("{bus}+{name}"));
+    text.parse().ok()
+}
+
+/// Whether a directory is a PCI function: `0000:02:00.0`.
+fn is_pci_address(part: &str) -> bool {
+    let shape: String = part
+        .chars()
+        .map(|c| if c.is_ascii_hexdigit() { 'x' } else { c })
+        .collect();
+    shape == "xxxx:xx:xx.x" || shape == "xxxxx:xx:xx.x"
+}
+
 impl BlockDoor {
     /// The door of `host`.
     pub fn new(host: &Host) -> Self {
@@ -151,6 +177,18 @@ mod tests {
         assert_eq!(find(&host, &id("0000:03:00.0+nvme0n1")), None);
         assert_eq!(find(&host, &id("0000:02:00.0+..")), None);
         assert_eq!(find(&host, &id("sda")), None);
+    }
+
+    #[test]
+    fn the_identity_of_a_disk_finds_it_again() {
+        let (dir, host) = host();
+        let id = identity(&host, "nvme0n1").unwrap();
+        assert_eq!(id.as_str(), "0000:02:00.0+nvme0n1");
+        assert_eq!(find(&host, &id).as_deref(), Some("nvme0n1"));
+        std::fs::create_dir_all(dir.path().join("sys/block/md0")).unwrap();
+        let array = identity(&host, "md0").unwrap();
+        assert_eq!(array.as_str(), "md0", "a disk without a bus of its own");
+        assert_eq!(find(&host, &array).as_deref(), Some("md0"));
     }
 
     #[test]

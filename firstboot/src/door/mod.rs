@@ -143,6 +143,20 @@ impl DoorError {
     }
 }
 
+/// The way back to the present value of a knob where a value of ours may be live: a root qdisc of ours, which
+/// [`Door::undo_for`] takes for the leftover of a trial, is then written again as it is.
+///
+/// # Errors
+/// When the present value cannot be read.
+pub fn way_back(doors: &dyn Door, knob: &KnobId) -> Result<Undo, DoorError> {
+    match doors.undo_for(knob) {
+        Err(DoorError::Busy { .. }) if matches!(knob, KnobId::Qdisc(..)) => {
+            Ok(Undo::Write(present(knob, doors.read(knob)?)?))
+        }
+        other => other,
+    }
+}
+
 /// The value of a reading that must be there.
 ///
 /// # Errors

@@ -292,8 +292,12 @@ impl Door for QdiscDoor {
     }
 
     fn undo(&self, knob: &KnobId, undo: &Undo) -> Result<(), DoorError> {
-        let Undo::DelQdisc { before } = undo else {
-            return Err(DoorError::foreign_undo(knob, undo));
+        let before = match undo {
+            Undo::DelQdisc { before } => before,
+            // A root of ours is put back as one.
+            Undo::Write(kind) if self.read(knob)? == Reading::Is(kind.clone()) => return Ok(()),
+            Undo::Write(kind) => return self.write(knob, kind),
+            _ => return Err(DoorError::foreign_undo(knob, undo)),
         };
         let (ifname, tree) = self.our_tree(knob)?;
         let as_before = tree.reading() == Reading::Is(before.clone());

@@ -22,6 +22,7 @@ pub mod journal;
 mod modules;
 mod recover;
 mod report;
+mod restore;
 mod rollback;
 mod transaction;
 mod withdraw;
@@ -31,11 +32,15 @@ pub use recover::{RecoverError, recover, settle};
 pub use report::{
     Applied, ApplyReport, FileLeft, ModuleFailure, RollbackReport, StepError, Stopped, Undone, Unverified,
 };
+pub use restore::{Failure, Goal, OnFailure, RestoreReport};
 pub use transaction::{BeginError, Transaction};
 pub use withdraw::WithdrawError;
 
 /// Where the journal of a trial lies.
 pub const JOURNAL_PATH: &str = "/run/dtnforge/trial.journal";
+
+/// Where the journal of a restore lies: what it tells of is taken back after a crash, whatever is committed.
+pub const RESTORE_JOURNAL_PATH: &str = "/run/dtnforge/restore.journal";
 
 /// Where the journal lies while a commit is [withdrawn](Transaction::withdraw): it leads back to the commit, not to
 /// stock.

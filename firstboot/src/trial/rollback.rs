@@ -121,7 +121,7 @@ impl Transaction<'_> {
     }
 
     /// Marks the intents of a knob as taken back, in memory and in the journal.
-    fn record_undone(&mut self, knob: &KnobId, now: &Value) {
+    pub(super) fn record_undone(&mut self, knob: &KnobId, now: &Value) {
         for intent in self
             .intents
             .iter_mut()

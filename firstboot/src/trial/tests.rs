@@ -1,4 +1,5 @@
 mod memory;
+mod restore;
 mod withdraw;
 
 use super::*;

@@ -58,7 +58,7 @@ pub fn make(
     for line in &profile.knobs {
         draft.take_line(&inputs, &devices, line);
     }
-    let steps = order::sorted(draft.steps);
+    let steps = order::in_order(draft.steps);
     Plan {
         schema: PLAN_SCHEMA,
         profile: profile.name.clone(),

@@ -27,7 +27,7 @@ fn comes_first(first: &KnobId, then: &KnobId) -> bool {
 }
 
 /// The steps in the order in which they are applied.
-pub(super) fn sorted(mut steps: Vec<Step>) -> Vec<Step> {
+pub fn in_order(mut steps: Vec<Step>) -> Vec<Step> {
     steps.sort_by_cached_key(rank);
     let mut ordered = Vec::with_capacity(steps.len());
     while !steps.is_empty() {
