@@ -26,6 +26,16 @@ enum Command {
     Plan(cmd::plan::Args),
     /// Show what differs from the committed profile, or from the one that matches, and who set it.
     Audit(cmd::audit::Args),
+    /// Save all values of this host under a label.
+    Save(cmd::save::Args),
+    /// List the saved labels.
+    States(cmd::states::Args),
+    /// Show what differs between a label and the live values, or another label.
+    Diff(cmd::diff::Args),
+    /// Put the values of a label back, live and read back; files are not changed.
+    Restore(cmd::restore::Args),
+    /// Remove a label.
+    Delete(cmd::delete::Args),
     /// Detect, try, prove, and commit or take back. The boot does this by itself.
     Run(cmd::run::Args),
     /// Put a committed profile in place, before the NICs come up. The early unit does this.
@@ -55,6 +65,11 @@ impl Cli {
             Command::Detect(args) => cmd::detect::run(&host, &args),
             Command::Plan(args) => cmd::plan::run(&host, &args),
             Command::Audit(args) => cmd::audit::run(&host, &args),
+            Command::Save(args) => cmd::save::run(&host, &args),
+            Command::States(args) => cmd::states::run(&host, &args),
+            Command::Diff(args) => cmd::diff::run(&host, &args),
+            Command::Restore(args) => cmd::restore::run(host, &args),
+            Command::Delete(args) => cmd::delete::run(&host, &args),
             Command::Run(args) => cmd::run::run(host, &args),
             Command::Early => cmd::early::run(&host),
             Command::Recover(args) => cmd::recover::run(host, &args),

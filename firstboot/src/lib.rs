@@ -18,6 +18,7 @@ pub mod events;
 pub mod flow;
 pub mod goodboot;
 pub mod host;
+pub mod labels;
 pub mod layers;
 pub mod measure;
 pub mod motd;

@@ -103,6 +103,16 @@ pub fn find(host: &Host, id: &DeviceId) -> Option<String> {
         .find(|name| identity(host, name).as_ref() == Some(id))
 }
 
+/// The bond that an interface is a member of.
+pub fn bond_of(host: &Host, ifname: &str) -> Option<String> {
+    let path = |name: &str| host.path(&format!("{CLASS_NET}/{ifname}/{name}"));
+    if !is_interface_name(ifname) || !path("bonding_slave").is_dir() {
+        return None;
+    }
+    let master = std::fs::read_link(path("master")).ok()?;
+    Some(master.file_name()?.to_str()?.to_owned())
+}
+
 /// Whether an interface stands for a virtual function or subfunction inside the card's switch.
 pub fn is_representor(host: &Host, ifname: &str) -> bool {
     attribute(host, ifname, "phys_port_name").is_some_and(|name| is_representor_port(&name))

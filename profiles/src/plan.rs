@@ -12,8 +12,8 @@ mod wanted;
 pub use hold::{Held, hold};
 pub use make::{knobs_of, make};
 pub use offline::offline_target;
-pub use origin::{Origin, ValueOrigin};
 pub use order::in_order;
+pub use origin::{Origin, ValueOrigin};
 
 use crate::catalog::Advice;
 use crate::digest::Digest;

@@ -1,7 +1,7 @@
 //! An audit for people: what differs in full, then the rest in a line each.
 
+use crate::people;
 use dtnforge_profiles::audit::{Against, Audit, Row, RowVerdict};
-use dtnforge_profiles::knob::Disrupts;
 use std::fmt::Write;
 
 /// The text. `colour` marks what differs; without it the text is plain.
@@ -75,7 +75,7 @@ fn write_row(out: &mut String, row: &Row, colour: bool) -> std::fmt::Result {
                 out,
                 "           {}, writing it interrupts {}: {}",
                 row.group,
-                disrupts(row),
+                row.disrupts.map_or("nothing", people::interrupts),
                 row.why
             )?;
         }
@@ -103,14 +103,5 @@ fn mark(verdict: RowVerdict, colour: bool) -> String {
         format!("\x1b[1;33m{word}\x1b[0m")
     } else {
         word.to_owned()
-    }
-}
-
-fn disrupts(row: &Row) -> &'static str {
-    match row.disrupts {
-        Some(Disrupts::Queue) => "queued packets",
-        Some(Disrupts::Link) => "the link",
-        Some(Disrupts::Reboot) => "all (a reboot)",
-        Some(Disrupts::None) | None => "nothing",
     }
 }

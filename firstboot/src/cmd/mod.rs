@@ -2,13 +2,18 @@
 
 pub mod audit;
 pub mod boot;
+pub mod delete;
 pub mod detect;
+pub mod diff;
 pub mod early;
 pub mod hold;
 pub mod plan;
 pub mod recover;
+pub mod restore;
 pub mod retry;
 pub mod run;
+pub mod save;
+pub mod states;
 pub mod status;
 
 use std::io::{self, IsTerminal, Write};

@@ -6,6 +6,7 @@
 
 use crate::door::Doors;
 use crate::host::Host;
+use crate::labels::restore;
 use crate::trial::{self, JOURNAL_PATH, WITHDRAWAL_PATH};
 use dtnforge_profiles::state::State;
 
@@ -20,12 +21,26 @@ pub enum Leftover {
     PutBack(usize),
     /// A trial was taken back; so many knobs were read and are as before.
     TakenBack(usize),
+    /// A restore of a label was taken back, whatever is committed; so many knobs were read and are as before it.
+    RestoreTakenBack(usize),
     /// It could not be shown that the host is as before.
     NotAsBefore(Vec<String>),
 }
 
 /// Ends what a dead process left, if it left anything. `state` is the one on disk.
 pub fn end(host: &Host, state: &State, boot_id: &str) -> Leftover {
+    let of_restore = match restore::end_dead(host, &Doors::new(host)) {
+        Ok(None) => Leftover::None,
+        Ok(Some(count)) => Leftover::RestoreTakenBack(count),
+        Err(error) => return Leftover::NotAsBefore(vec![error.to_string()]),
+    };
+    match end_trial(host, state, boot_id) {
+        Leftover::None => of_restore,
+        of_trial => of_trial,
+    }
+}
+
+fn end_trial(host: &Host, state: &State, boot_id: &str) -> Leftover {
     if host.path(WITHDRAWAL_PATH).exists() {
         return end_withdrawal(host, state);
     }
@@ -78,10 +93,12 @@ impl Leftover {
             Leftover::TakenBack(count) => Some(format!(
                 "a trial that died was taken back, {count} knobs read back as before"
             )),
-            Leftover::NotAsBefore(what) => Some(format!(
-                "a trial that died could not be taken back: {}",
-                what.join(", ")
+            Leftover::RestoreTakenBack(count) => Some(format!(
+                "a restore that died was taken back, {count} knobs read back as before"
             )),
+            Leftover::NotAsBefore(what) => {
+                Some(format!("what died could not be taken back: {}", what.join(", ")))
+            }
         }
     }
 }

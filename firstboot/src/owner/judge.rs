@@ -40,6 +40,19 @@ pub(super) fn against_us(claims: &[Claim], good: &[&Value], tuned_is_ours: bool)
         .map(Claim::setter)
 }
 
+/// What of others sets another value than `now` at boot: the last claim that neither the agent makes nor a file that the
+/// boot does not read.
+pub(super) fn of_others_at_boot(claims: &[Claim], now: &Value) -> Option<Setter> {
+    let is_others = |claim: &&Claim| {
+        !matches!(
+            claim.kind,
+            SetterKind::Dtnforge | SetterKind::Label | SetterKind::SysctlConf
+        )
+    };
+    let last = claims.iter().rev().find(is_others)?;
+    (!last.says.explains(now)).then(|| last.setter())
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::claim::Says;

@@ -73,6 +73,11 @@ impl Owners {
         judge::against_us(&self.claims(knob), good, tuned_is_ours)
     }
 
+    /// What of others sets `knob` to another value than `now` at the next boot.
+    pub fn of_others_at_boot(&self, knob: &KnobId, now: &Value) -> Option<Setter> {
+        judge::of_others_at_boot(&self.claims(knob), now)
+    }
+
     /// Warnings about `/etc/sysctl.conf` where it holds one of `knobs` and is not read at boot.
     pub fn warnings<'a>(&self, knobs: impl IntoIterator<Item = &'a KnobId>) -> Vec<String> {
         self.sysctl.warnings(knobs)

@@ -7,4 +7,5 @@
 )]
 
 mod audit;
+mod labels;
 mod node;
