@@ -16,6 +16,7 @@ pub mod conclude;
 pub mod decide;
 pub mod device;
 pub mod digest;
+pub mod driver;
 pub mod envelope;
 pub mod facts;
 pub mod fallback;

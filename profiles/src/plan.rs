@@ -8,6 +8,7 @@ mod offline;
 mod order;
 mod origin;
 mod wanted;
+mod within_device;
 
 pub use hold::{Held, hold};
 pub use make::{knobs_of, make};

@@ -134,7 +134,7 @@ impl Draft {
                 .is_some_and(|live| live.as_str() == inputs.profile.tuned_name()),
         };
         let source = format!("tuned 2.25.1, profiles/{}", tuned.include.name());
-        self.take(&knob, definition, &source, decision);
+        self.take(inputs, &knob, definition, &source, decision);
     }
 
     fn take_line(&mut self, inputs: &Inputs<'_>, devices: &Devices, line: &KnobLine) {
@@ -144,7 +144,7 @@ impl Draft {
         }
         for knob in knobs {
             let decision = self.decide(inputs, line, &knob);
-            self.take(&knob, line.definition, &line.source, decision);
+            self.take(inputs, &knob, line.definition, &line.source, decision);
         }
     }
 
@@ -169,11 +169,20 @@ impl Draft {
         }
     }
 
-    fn take(&mut self, knob: &KnobId, definition: &KnobDef, source: &str, decision: Decision) {
+    fn take(
+        &mut self,
+        inputs: &Inputs<'_>,
+        knob: &KnobId,
+        definition: &KnobDef,
+        source: &str,
+        decision: Decision,
+    ) {
         match decision {
             Decision::Write { from, wanted } => {
                 self.live.insert(knob.clone(), wanted.value.clone());
-                self.steps.push(step(knob, definition, source, from, wanted));
+                let disrupts = inputs.disrupts(knob, definition);
+                self.steps
+                    .push(step(knob, definition, disrupts, source, from, wanted));
             }
             Decision::Leave { live, why } => {
                 self.live.extend(live.map(|live| (knob.clone(), live)));
@@ -241,7 +250,14 @@ fn compare(target: &Target, knob: &KnobId, wanted: Wanted, only_raise: bool) -> 
     Decision::Write { from, wanted }
 }
 
-fn step(knob: &KnobId, definition: &KnobDef, source: &str, from: Value, wanted: Wanted) -> Step {
+fn step(
+    knob: &KnobId,
+    definition: &KnobDef,
+    disrupts: Disrupts,
+    source: &str,
+    from: Value,
+    wanted: Wanted,
+) -> Step {
     Step {
         knob: knob.clone(),
         from,
@@ -252,7 +268,7 @@ fn step(knob: &KnobId, definition: &KnobDef, source: &str, from: Value, wanted: 
         origin: wanted.origin,
         source: source.to_owned(),
         owner: definition.owner,
-        disrupts: definition.disrupts,
+        disrupts,
     }
 }
 

@@ -2,11 +2,11 @@
 
 use super::origin::{Origin, ValueOrigin};
 use super::{Lowered, Target};
-use crate::catalog::{Buffer, KnobLine, Profile, in_range, memory_cap};
+use crate::catalog::{Buffer, KnobLine, Profile, memory_cap};
 use crate::conclude::Conclusions;
 use crate::facts::Facts;
 use crate::group::Group;
-use crate::knob::{KnobDef, KnobId, Rounding};
+use crate::knob::{KnobDef, KnobId};
 use crate::site::Site;
 use crate::value::Value;
 
@@ -165,30 +165,6 @@ impl Inputs<'_> {
         let stated = gib.map(|gib| (gib * 1_073_741_824.0) as u64);
         self.target.memory_bytes.or(stated)
     }
-
-    fn within_device(
-        &self,
-        definition: &KnobDef,
-        knob: &KnobId,
-        value: Value,
-    ) -> Result<(Value, Option<Lowered>), String> {
-        let limit = self
-            .target
-            .limits
-            .get(knob)
-            .filter(|_| definition.rounding == Rounding::Clamp);
-        let Some(limit) = limit else {
-            return Ok((value, None));
-        };
-        if *limit <= 0 {
-            return Err("the device takes no value".to_owned());
-        }
-        let lowered = lower(&value, *limit).map(|lower| (lower, format!("the device takes {limit} at most")));
-        let lowest = lowered.as_ref().map_or(&value, |(value, _)| value);
-        in_range(definition, lowest)
-            .map_err(|_| format!("the device takes {limit} at most, and that is less than makes sense"))?;
-        Ok(record(value, lowered))
-    }
 }
 
 fn is_congestion_control(line: &KnobLine) -> bool {
@@ -204,7 +180,7 @@ pub(super) fn module_for(definition: &KnobDef, value: &Value) -> Option<&'static
     needs.map(|(_, module)| *module)
 }
 
-fn record(asked: Value, lowered: Option<(Value, String)>) -> (Value, Option<Lowered>) {
+pub(super) fn record(asked: Value, lowered: Option<(Value, String)>) -> (Value, Option<Lowered>) {
     match lowered {
         Some((value, why)) => (value, Some(Lowered { asked, why })),
         None => (asked, None),
@@ -212,7 +188,7 @@ fn record(asked: Value, lowered: Option<(Value, String)>) -> (Value, Option<Lowe
 }
 
 /// `value` with no field above `cap`; `None` when none is.
-fn lower(value: &Value, cap: i64) -> Option<Value> {
+pub(super) fn lower(value: &Value, cap: i64) -> Option<Value> {
     let fields = value.integers()?;
     if fields.iter().all(|field| *field <= cap) {
         return None;

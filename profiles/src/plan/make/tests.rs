@@ -281,6 +281,38 @@ fn a_device_lowers_a_ring_to_its_maximum() {
 }
 
 #[test]
+fn what_is_known_of_a_driver_lowers_a_value_or_leaves_it_out() {
+    let with = |driver: &str| SERVER.replace("'physical'", &format!("'physical'\ndriver = '{driver}'"));
+    let site = site("role = 'dtn'");
+    let plan = planned("dtn-100g-nvme", &with("bnxt_en"), &site, &stock());
+    let ring = step_of(&plan, "nic/NIC:ring.rx").unwrap();
+    assert_eq!(
+        (ring.to.as_str(), ring.lowered.as_ref().unwrap().why.as_str()),
+        ("2047", "driver bnxt_en takes 2047 at most")
+    );
+    assert_eq!(
+        skip_of(&plan, "nic/NIC:coalesce.adaptive-tx"),
+        "driver bnxt_en has no moderation by load for tx"
+    );
+    let mut target = stock();
+    target.limits = [(format!("nic/{NIC}:ring.rx").parse().unwrap(), 1511)].into();
+    let plan = planned("dtn-100g-nvme", &with("gve"), &site, &target);
+    assert_eq!(
+        skip_of(&plan, "nic/NIC:ring.rx"),
+        "already 1024 (2048 asked, the device takes 1511 at most, and driver gve takes no number between)"
+    );
+    let plan = planned("dtn-100g-nvme", &with("mlx4_en"), &site, &stock());
+    assert!(
+        skip_of(&plan, "nic/NIC:ring.rx").starts_with("driver mlx4_en: a change stops and starts the port")
+    );
+    let plan = planned("dtn-100g-nvme", &with("virtio_net"), &site, &stock());
+    assert_eq!(
+        step_of(&plan, "nic/NIC:ring.rx").unwrap().disrupts,
+        Disrupts::Queue
+    );
+}
+
+#[test]
 fn what_a_host_lacks_is_skipped_with_the_reason() {
     let mut target = stock();
     let mut set = |knob: &str, reading| {
