@@ -20,6 +20,8 @@ pub struct Cli {
 enum Command {
     /// Show the state of this node, the reason for it, and what is active.
     Status(cmd::status::Args),
+    /// List the boots of this node and what became of them.
+    Boots(cmd::boots::Args),
     /// Show what was detected on this host.
     Detect(cmd::detect::Args),
     /// Show what a trial would change, from what to what and why. Changes nothing.
@@ -62,6 +64,7 @@ impl Cli {
         let host = crate::host::Host::at(&self.root, None);
         match self.command {
             Command::Status(args) => cmd::status::run(&host, &args),
+            Command::Boots(args) => cmd::boots::run(&host, &args),
             Command::Detect(args) => cmd::detect::run(&host, &args),
             Command::Plan(args) => cmd::plan::run(&host, &args),
             Command::Audit(args) => cmd::audit::run(&host, &args),

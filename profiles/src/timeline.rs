@@ -20,6 +20,8 @@ pub enum Outcome {
     ShutDown,
     /// It just ended.
     CutShort,
+    /// It just ended, and the boot after it saw the mark of the watchdog.
+    Watchdog,
 }
 
 impl Outcome {
@@ -31,6 +33,7 @@ impl Outcome {
             Outcome::Failed => "failed",
             Outcome::ShutDown => "shut-down",
             Outcome::CutShort => "cut-short",
+            Outcome::Watchdog => "watchdog",
         }
     }
 }
@@ -74,8 +77,8 @@ pub enum Event {
 
 /// All boots, oldest first. `present` is the id of the running boot.
 pub fn boots(file: &StateFile, present: &str) -> Vec<BootLine> {
-    let last = file.boots.len();
-    let line = |(number, boot): (usize, &Boot)| BootLine {
+    let after = |index: usize| file.boots.get(index + 1);
+    let line = |(index, boot): (usize, &Boot)| BootLine {
         at: boot.at,
         boot_id: boot.boot_id.clone(),
         entry: boot.entry.clone(),
@@ -85,18 +88,19 @@ pub fn boots(file: &StateFile, present: &str) -> Vec<BootLine> {
         counted: boot.is_counted(),
         active: boot.active,
         reached: boot.reached,
-        outcome: outcome(boot, number == last && boot.boot_id == present),
+        outcome: outcome(boot, after(index), present),
         reason: boot.reason.clone(),
     };
-    (1..).zip(&file.boots).map(line).collect()
+    file.boots.iter().enumerate().map(line).collect()
 }
 
-fn outcome(boot: &Boot, is_present: bool) -> Outcome {
+fn outcome(boot: &Boot, next: Option<&Boot>, present: &str) -> Outcome {
     match (boot.end, boot.reached) {
         (Some(BootEnd::Failed), _) => Outcome::Failed,
         (_, Reached::Good) => Outcome::Good,
-        (None, _) if is_present => Outcome::Running,
+        (None, _) if next.is_none() && boot.boot_id == present => Outcome::Running,
         (Some(BootEnd::Orderly), _) => Outcome::ShutDown,
+        (None, _) if next.is_some_and(|next| next.after_watchdog) => Outcome::Watchdog,
         (None, _) => Outcome::CutShort,
     }
 }
@@ -223,8 +227,19 @@ mod tests {
         let mut good = boot("b1", 1, BootKind::Firmware);
         good.reached = Reached::Good;
         good.end = Some(BootEnd::Orderly);
-        assert_eq!(outcome(&good, false), Outcome::Good);
+        assert_eq!(outcome(&good, None, "b3"), Outcome::Good);
         good.end = Some(BootEnd::Failed);
-        assert_eq!(outcome(&good, false), Outcome::Failed);
+        assert_eq!(outcome(&good, None, "b3"), Outcome::Failed);
+    }
+
+    #[test]
+    fn the_boot_before_the_mark_of_the_watchdog_was_ended_by_it() {
+        let cut = boot("b1", 1, BootKind::Firmware);
+        let next = Boot {
+            after_watchdog: true,
+            ..boot("b2", 2, BootKind::Firmware)
+        };
+        assert_eq!(outcome(&cut, Some(&next), "b2"), Outcome::Watchdog);
+        assert_eq!(outcome(&next, None, "b2"), Outcome::Running);
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod boot;
+pub mod boots;
 pub mod delete;
 pub mod detect;
 pub mod diff;

@@ -9,7 +9,7 @@ use dtnforge_profiles::conclude::{self, Conclusions};
 use dtnforge_profiles::digest::Digest;
 use dtnforge_profiles::facts::Facts;
 use dtnforge_profiles::matching;
-use dtnforge_profiles::site::Site;
+use dtnforge_profiles::site::{RetryAfterFallback, Site};
 use std::time::Duration;
 
 /// How long a run waits for a data NIC to get its link.
@@ -88,9 +88,14 @@ fn settled_facts(host: &Host, limit: Duration) -> Facts {
     }
 }
 
-/// Names the site's decisions, so that a changed decision is noticed.
+/// Names the site's decisions about tuning, so that a changed decision is noticed. What a node does after a fallback
+/// is none of them.
 pub fn site_digest(site: &Site) -> Digest {
-    Digest::of(format!("{site:?}").as_bytes())
+    let tuning = Site {
+        retry_after_fallback: RetryAfterFallback::default(),
+        ..site.clone()
+    };
+    Digest::of(format!("{tuning:?}").as_bytes())
 }
 
 /// What an admin should know of this machine, for `status`: the conclusions' findings. Waits for nothing.

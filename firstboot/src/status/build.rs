@@ -3,6 +3,7 @@
 use crate::boot::{self, Mode};
 use crate::door::Door;
 use crate::early::{self, Marker};
+use crate::esp::{Esp, EspError};
 use crate::host::Host;
 use crate::netdev;
 use crate::store::Loaded;
@@ -39,7 +40,7 @@ pub fn build(host: &Host, loaded: &Loaded, doors: &dyn Door, seen: &Facts, findi
         boot: boot_facts(host, &seen.host, file.boot(&present)),
         findings,
         history: file.history.clone(),
-        boot_counter: BootCounter::default(),
+        boot_counter: boot_counter(host, file),
         timeline: timeline::timeline(file, &present),
     }
 }
@@ -187,6 +188,34 @@ fn attempts(file: &StateFile) -> Attempts {
     Attempts {
         begun,
         left: MAX_ATTEMPTS.saturating_sub(begun),
+    }
+}
+
+/// The counter as the file name says it now. A host that is not ours has none.
+fn boot_counter(host: &Host, file: &StateFile) -> BootCounter {
+    let entry = if boot::words(host).mode == Mode::Foreign {
+        Err("no image of ours: nothing is counted".to_owned())
+    } else {
+        Esp::open(host)
+            .and_then(|esp| esp.tuned_entry()?.ok_or(EspError::NoEntry))
+            .map_err(|error| error.to_string())
+    };
+    let not_armed = file
+        .counting
+        .failure
+        .as_ref()
+        .map(|why| format!("it could not be armed: {why}"));
+    match entry {
+        Ok(entry) => BootCounter {
+            file: Some(entry.to_string()),
+            left: entry.counter.map(|counter| counter.left),
+            done: entry.counter.map(|counter| counter.done),
+            note: not_armed,
+        },
+        Err(why) => BootCounter {
+            note: Some(why),
+            ..BootCounter::default()
+        },
     }
 }
 

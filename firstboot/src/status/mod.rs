@@ -1,7 +1,9 @@
 //! `status`: where the node is, why, and whether the values that were committed are the ones that are live.
 
 mod build;
+mod history;
 mod text;
 
 pub use build::{active, build, reason};
+pub use history::boot_line;
 pub use text::render;

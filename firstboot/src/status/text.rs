@@ -1,6 +1,8 @@
 //! The status for people: the answer first, then what is active, then what is not and why.
 
-use dtnforge_profiles::status::{Activation, ActiveKnob, Status};
+use super::history;
+use dtnforge_profiles::state::BootKind;
+use dtnforge_profiles::status::{Activation, ActiveKnob, BootCounter, Status};
 use dtnforge_profiles::verdict::GroupEvidence;
 use std::fmt::Write;
 
@@ -15,7 +17,7 @@ pub fn render(status: &Status, colour: bool) -> String {
 fn paint(state: &str, colour: bool) -> String {
     let code = match state {
         "committed" => "32",
-        "rollback-unverified" => "31",
+        "rollback-unverified" | "fallback" => "31",
         "rejected" => "33",
         _ => "36",
     };
@@ -49,11 +51,16 @@ fn write_all(out: &mut String, status: &Status, colour: bool) -> std::fmt::Resul
     writeln!(out, "trials:      {begun} begun, {left} left")?;
     let boot = &status.boot;
     let mode = boot.mode.as_deref().unwrap_or("not our image");
+    let kind = match boot.kind {
+        None | Some(BootKind::Unknown) => String::new(),
+        Some(kind) => format!("kind {}, ", kind.name()),
+    };
     writeln!(
         out,
-        "boot:        {mode}, {}, Secure Boot {}",
+        "boot:        {mode}, {kind}{}, Secure Boot {}",
         boot.firmware, boot.secure_boot
     )?;
+    writeln!(out, "counter:     {}", counter(&status.boot_counter))?;
     writeln!(
         out,
         "machine:     virtual: {}, kernel {}",
@@ -74,6 +81,19 @@ fn activation(activation: &Activation) -> String {
         Activation::LiveFromTrial => "live since the trial in this boot".to_owned(),
         Activation::Early => "by the early unit, before the NICs came up".to_owned(),
         Activation::CommittedNotActivated(why) => format!("committed but not active: {why}"),
+    }
+}
+
+fn counter(counter: &BootCounter) -> String {
+    let name = match (&counter.file, counter.left) {
+        (Some(file), Some(1)) => format!("{file}, 1 try left"),
+        (Some(file), Some(left)) => format!("{file}, {left} tries left"),
+        (Some(file), None) => format!("{file}, not counted: good boots took the counter off"),
+        (None, _) => "not known".to_owned(),
+    };
+    match &counter.note {
+        Some(note) => format!("{name} ({note})"),
+        None => name,
     }
 }
 
@@ -151,23 +171,5 @@ fn write_rest(out: &mut String, status: &Status) -> std::fmt::Result {
             writeln!(out, "  {} ({}): {}", skipped.knob, skipped.group, skipped.why)?;
         }
     }
-    if !status.history.is_empty() {
-        writeln!(out, "\nhistory:")?;
-        for entry in &status.history {
-            let profile = entry.profile.as_deref().unwrap_or("-");
-            let boot = entry.boot_id.get(..8).unwrap_or(&entry.boot_id);
-            let at = humantime::format_rfc3339_seconds(at(entry.at));
-            writeln!(
-                out,
-                "  {at} boot {boot} {:<10} {profile}: {}",
-                entry.entered, entry.reason
-            )?;
-        }
-    }
-    Ok(())
-}
-
-fn at(seconds: i64) -> std::time::SystemTime {
-    let offset = std::time::Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
-    std::time::UNIX_EPOCH + offset
+    history::write(out, &status.timeline)
 }
