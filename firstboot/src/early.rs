@@ -15,7 +15,7 @@ use crate::flow::look;
 use crate::host::Host;
 use crate::layers;
 use crate::siteconf;
-use crate::store::Loaded;
+use crate::store::{self, Loaded};
 use crate::trial::files::{self, Set};
 use dtnforge_profiles::render;
 use dtnforge_profiles::state::{Boot, Commit, State};
@@ -132,8 +132,9 @@ pub fn run(host: &Host) -> anyhow::Result<Marker> {
     let boot_id = boot::boot_id(host);
     let old = read_marker(host).filter(|old| old.boot_id == boot_id);
     let was_live = old.as_ref().is_some_and(|old| old.live);
-    let mut boot = record::this_boot(host, old.as_ref());
-    let loaded = record::store(host, &boot);
+    let loaded = store::load(host);
+    let (seen, mut boot) = record::this_boot(host, old.as_ref(), &loaded.file);
+    let loaded = record::store(host, loaded, &seen, &boot);
     // Files of an earlier boot of userspace (a soft-reboot keeps /run) never outlive the decision of this one.
     remove_files(host)?;
     let decision = activatable(host, &loaded, &boot);

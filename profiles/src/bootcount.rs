@@ -29,6 +29,9 @@ impl Counter {
     /// All tries left, none used.
     pub const ARMED: Counter = Counter { left: TRIES, done: 0 };
 
+    /// No try left, all used.
+    pub const EXHAUSTED: Counter = Counter { left: 0, done: TRIES };
+
     /// Whether no try is left: the boot loader takes another entry when there is one.
     pub fn is_exhausted(self) -> bool {
         self.left == 0

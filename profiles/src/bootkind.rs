@@ -1,32 +1,42 @@
 //! How a boot came about, concluded from what can be read early in it.
 //!
 //! The variables of systemd-boot say which entry it started and whether it counted it. They are still there after a
-//! kexec or a soft-reboot, which the boot loader never saw, so two more signs are needed: a volatile EFI variable of
-//! ours that holds the id of the boot which the firmware started, and a marker under `/run`, which only a soft-reboot
-//! keeps.
+//! kexec or a soft-reboot, which the boot loader never saw, so more signs are needed: the time that the boot loader
+//! noted when it ran, which is new at each run and kept with the record of the boot; the number by which a kernel knows
+//! that kexec started it; and a marker under `/run`, which only a soft-reboot keeps. (A variable of ours that the
+//! firmware forgets at a reset would be the simplest sign. Firmware does not take such variables from a running
+//! system.)
+//!
+//! Since the boot loader reports names without their counters, its list of entries tells in another way whether the
+//! tuned one is exhausted: entries without tries left are at the end.
 
 use crate::bootcount::{EntryName, STOCK_ENTRY, TRIES, TUNED_ENTRY};
-use crate::state::{Boot, BootKind, Reached};
+use crate::state::{Boot, BootKind};
 
 /// The boot protocol's number of kexec, in the upper four bits of `/proc/sys/kernel/bootloader_type` (x86).
 const KEXEC_LOADER: u32 = 0xD;
+
+/// The reason in the record of a boot whose entry has a counter that the boot loader could not move.
+pub const STUCK: &str = "the boot loader could not count this boot (EFI system partition read-only or full?)";
 
 /// What was read of this boot.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seen {
     /// `/proc/sys/kernel/random/boot_id`.
     pub boot_id: String,
-    /// Our volatile EFI variable: the id of the boot that the firmware started.
-    pub firmware_boot_id: Option<String>,
+    /// `LoaderTimeInitUSec` and `LoaderTimeExecUSec`: when the boot loader ran.
+    pub stamp: Option<String>,
+    /// The id of the recorded boot that had the same stamp.
+    pub stamp_of: Option<String>,
     /// The marker under `/run` is of this boot id and says that its userspace was shut down.
     pub ended_before: bool,
     /// `/proc/sys/kernel/bootloader_type`.
     pub bootloader_type: Option<u32>,
-    /// `LoaderEntrySelected`: the entry, under the name that it had before it was counted.
+    /// `LoaderEntrySelected`: the entry; where a boot loader reports counters, under its name before it was counted.
     pub selected: Option<String>,
     /// `LoaderBootCountPath`: the name after it was counted; absent when the boot loader did not count.
     pub counted: Option<String>,
-    /// `LoaderEntries`: all entries that the boot loader found, under the names that they had then.
+    /// `LoaderEntries`: all entries that the boot loader found, in its order.
     pub entries: Vec<String>,
     /// `StubInfo` is there: a UKI was started.
     pub stub: bool,
@@ -46,7 +56,7 @@ impl Seen {
         {
             return BootKind::Kexec;
         }
-        match &self.firmware_boot_id {
+        match &self.stamp_of {
             Some(id) if *id == self.boot_id => return BootKind::Soft,
             Some(_) => return BootKind::Kexec,
             None => {}
@@ -63,56 +73,47 @@ impl Seen {
         self.selected.as_deref().map(EntryName::parse)
     }
 
-    /// The tuned entry as the boot loader found it, out of its list of entries.
-    pub fn tuned_entry(&self) -> Option<EntryName> {
-        self.entries
-            .iter()
-            .map(|file| EntryName::parse(file))
-            .find(|entry| entry.is(TUNED_ENTRY))
+    /// Whether the boot loader found the tuned entry without tries left; `None` when its list does not tell.
+    pub fn tuned_was_exhausted(&self) -> Option<bool> {
+        let place = |name: &str| {
+            self.entries
+                .iter()
+                .position(|file| EntryName::parse(file).is(name))
+        };
+        Some(place(TUNED_ENTRY)? > place(STOCK_ENTRY)?)
     }
 
     /// The boot loader never takes an exhausted entry by itself while there is another one, nor the stock entry while
-    /// a counted tuned one has tries left.
+    /// the tuned one has tries left.
     fn picked_by_hand(&self) -> bool {
         let Some(selected) = self.selected() else {
             return false;
         };
         if selected.is(STOCK_ENTRY) {
-            let tuned = self.tuned_entry().and_then(|entry| entry.counter);
-            return tuned.is_some_and(|counter| !counter.is_exhausted());
+            return self.tuned_was_exhausted() == Some(false);
         }
-        let was_exhausted = selected.counter.is_some_and(|counter| counter.is_exhausted());
         let counted = self.counted.as_deref().map(EntryName::parse);
         let beyond = counted
             .and_then(|entry| entry.counter)
             .is_some_and(|counter| counter.is_exhausted() && counter.done > TRIES);
-        was_exhausted || beyond
+        beyond || selected.is(TUNED_ENTRY) && self.tuned_was_exhausted() == Some(true)
     }
 
     /// The record of this boot, made at `at` (seconds since 1970).
     pub fn record(&self, at: i64) -> Boot {
-        let kind = self.kind();
         let selected = self.selected();
         let counted = self.counted.as_deref().map(EntryName::parse);
         let counter = counted.as_ref().and_then(|entry| entry.counter);
         let stuck = counter.is_none() && selected.as_ref().is_some_and(|entry| entry.counter.is_some());
         let entry = selected.or(counted).map(|entry| entry.name.to_ascii_lowercase());
         Boot {
-            boot_id: self.boot_id.clone(),
             entry,
             tries_left: counter.map(|counter| counter.left),
             tries_done: counter.map(|counter| counter.done),
             stuck,
-            kind,
-            at,
-            active: false,
-            reached: Reached::Early,
-            end: None,
-            after_watchdog: false,
-            reason: stuck.then(|| {
-                "the boot loader could not count this boot (EFI system partition read-only or full?)"
-                    .to_owned()
-            }),
+            stamp: self.stamp.clone(),
+            reason: stuck.then(|| STUCK.to_owned()),
+            ..Boot::begun(&self.boot_id, self.kind(), at)
         }
     }
 }
@@ -121,10 +122,14 @@ impl Seen {
 mod tests {
     use super::*;
 
+    fn list(entries: &[&str]) -> Vec<String> {
+        entries.iter().map(|name| (*name).to_owned()).collect()
+    }
+
     fn firmware(selected: &str, counted: Option<&str>) -> Seen {
         Seen {
             boot_id: "b2".into(),
-            bootloader_type: Some(0x70),
+            bootloader_type: Some(0x21),
             selected: Some(selected.into()),
             counted: counted.map(|name| format!(r"\EFI\Linux\{name}")),
             stub: true,
@@ -135,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_counted_boot_of_the_tuned_entry_is_a_firmware_boot_that_counts() {
-        let boot = firmware("dtnforge+3.efi", Some("dtnforge+2-1.efi")).record(7);
+        let boot = firmware("dtnforge.efi", Some("dtnforge+2-1.efi")).record(7);
         assert_eq!(boot.kind, BootKind::Firmware);
         assert_eq!((boot.tries_left, boot.tries_done, boot.at), (Some(2), Some(1), 7));
         assert_eq!(boot.entry.as_deref(), Some("dtnforge"));
@@ -144,14 +149,20 @@ mod tests {
 
     #[test]
     fn the_last_try_counts_and_the_one_after_it_was_picked_by_hand() {
-        let last = firmware("dtnforge+1-2.efi", Some("dtnforge+0-3.efi"));
+        let last = Seen {
+            entries: list(&["dtnforge.efi", "stock.efi"]),
+            ..firmware("dtnforge.efi", Some("dtnforge+0-3.efi"))
+        };
         assert_eq!(last.kind(), BootKind::Firmware);
         assert!(last.record(0).is_counted());
-        let picked = firmware("dtnforge+0-3.efi", Some("dtnforge+0-4.efi"));
+        let picked = firmware("dtnforge.efi", Some("dtnforge+0-4.efi"));
         assert_eq!(picked.kind(), BootKind::Manual);
         assert!(!picked.record(0).is_counted());
-        // A boot loader that reports the name without its counter.
-        let picked = firmware("dtnforge.efi", Some("dtnforge+0-4.efi"));
+        // On a partition where the boot loader cannot count, its list tells.
+        let picked = Seen {
+            entries: list(&["stock.efi", "dtnforge.efi"]),
+            ..firmware("dtnforge.efi", None)
+        };
         assert_eq!(picked.kind(), BootKind::Manual);
     }
 
@@ -175,12 +186,12 @@ mod tests {
     #[test]
     fn the_stock_entry_is_picked_by_hand_only_while_the_tuned_one_has_tries_left() {
         let stock = |entries: &[&str]| Seen {
-            entries: entries.iter().map(|name| (*name).to_owned()).collect(),
+            entries: list(entries),
             ..firmware("stock.efi", None)
         };
-        assert_eq!(stock(&["dtnforge+3.efi", "stock.efi"]).kind(), BootKind::Manual);
+        assert_eq!(stock(&["dtnforge.efi", "stock.efi"]).kind(), BootKind::Manual);
         assert_eq!(
-            stock(&["stock.efi", "dtnforge+0-3.efi"]).kind(),
+            stock(&["stock.efi", "auto-windows", "dtnforge.efi"]).kind(),
             BootKind::Firmware
         );
         assert_eq!(stock(&["stock.efi"]).kind(), BootKind::Firmware);
@@ -188,10 +199,11 @@ mod tests {
     }
 
     #[test]
-    fn our_variable_tells_kexec_and_soft_reboot_from_a_boot_of_the_firmware() {
+    fn a_boot_loader_that_did_not_run_again_tells_kexec_and_soft_reboot_from_a_boot_of_the_firmware() {
         let seen = |id: &str| Seen {
-            firmware_boot_id: Some(id.into()),
-            ..firmware("dtnforge+3.efi", Some("dtnforge+2-1.efi"))
+            stamp: Some("1712345 2012345".into()),
+            stamp_of: Some(id.into()),
+            ..firmware("dtnforge.efi", Some("dtnforge+2-1.efi"))
         };
         assert_eq!(seen("b1").kind(), BootKind::Kexec);
         assert_eq!(seen("b2").kind(), BootKind::Soft);
@@ -199,10 +211,10 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_started_by_kexec_says_so_itself_where_there_is_no_variable() {
+    fn a_kernel_started_by_kexec_says_so_itself_where_nothing_else_does() {
         let seen = Seen {
             bootloader_type: Some(0xD0),
-            ..firmware("dtnforge+3.efi", Some("dtnforge+2-1.efi"))
+            ..firmware("dtnforge.efi", Some("dtnforge+2-1.efi"))
         };
         assert_eq!(seen.kind(), BootKind::Kexec);
     }
@@ -212,7 +224,7 @@ mod tests {
         let seen = Seen {
             ended_before: true,
             bootloader_type: Some(0xD0),
-            firmware_boot_id: Some("b1".into()),
+            stamp_of: Some("b1".into()),
             ..firmware("dtnforge.efi", None)
         };
         assert_eq!(seen.kind(), BootKind::Soft);

@@ -269,18 +269,11 @@ mod tests {
 
     fn boot(entry: &str, kind: BootKind, done: Option<u32>) -> Boot {
         Boot {
-            boot_id: format!("b-{entry}-{done:?}"),
             entry: Some(entry.into()),
             tries_left: done.map(|done| 3 - done),
             tries_done: done,
-            stuck: false,
-            kind,
-            at: 0,
             active: true,
-            reached: Reached::Early,
-            end: None,
-            after_watchdog: false,
-            reason: None,
+            ..Boot::begun(&format!("b-{entry}-{done:?}"), kind, 0)
         }
     }
 

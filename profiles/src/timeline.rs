@@ -133,18 +133,10 @@ mod tests {
 
     fn boot(boot_id: &str, at: i64, kind: BootKind) -> Boot {
         Boot {
-            boot_id: boot_id.into(),
             entry: Some("dtnforge".into()),
             tries_left: Some(2),
             tries_done: Some(1),
-            stuck: false,
-            kind,
-            at,
-            active: false,
-            reached: Reached::Early,
-            end: None,
-            after_watchdog: false,
-            reason: None,
+            ..Boot::begun(boot_id, kind, at)
         }
     }
 

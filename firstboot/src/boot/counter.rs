@@ -3,17 +3,18 @@
 //! The boot loader counts a try before it starts the kernel; we only ever rename the file again. Each function first
 //! looks at what the name says now, so that doing it twice does nothing the second time.
 
-use crate::esp::{Esp, EspError};
+use crate::esp::{Access, Esp, EspError};
 use crate::host::Host;
 use dtnforge_profiles::bootcount::{Counter, EntryName};
-use dtnforge_profiles::state::{Armed, Boot, BootEnd, Reached, StateFile};
+use dtnforge_profiles::bootkind::STUCK;
+use dtnforge_profiles::state::{Armed, Boot, BootEnd, BootKind, Reached, StateFile};
 
 /// Gives the tuned entry all its tries, whatever it has now. [`note_armed`] is to follow in the state.
 ///
 /// # Errors
 /// When it cannot be done.
 pub fn arm(host: &Host) -> Result<EntryName, EspError> {
-    Esp::open(host)?.set_counter(Some(Counter::ARMED))
+    Esp::open(host, Access::Write)?.set_counter(Some(Counter::ARMED))
 }
 
 /// Notes in the state that the counter was armed in `boot` at `at`: the boots after it are its tries.
@@ -36,6 +37,8 @@ pub enum Arming {
     Counted(EntryName),
     /// This boot was good, and its counter is still there: it was not blessed.
     NotBlessed(EntryName),
+    /// It has a counter, and the boot loader did not count this boot: it could not.
+    Stuck(EntryName),
     /// It could not be armed, for this reason. The commit is not put in place until it is.
     Failed(String),
 }
@@ -54,13 +57,27 @@ pub fn arm_for_commit(host: &Host, file: &StateFile, boot: &Boot) -> Arming {
     if !waits && !should_be_blessed {
         return Arming::NotNeeded;
     }
-    match Esp::open(host).and_then(|esp| esp.tuned_entry()?.ok_or(EspError::NoEntry)) {
+    match Esp::find_tuned_entry(host) {
         Ok(entry) if should_be_blessed && entry.counter == boot.counter() => Arming::NotBlessed(entry),
         _ if !waits => Arming::NotNeeded,
+        Ok(entry) if entry.counter.is_some() && was_not_counted(file, boot) => Arming::Stuck(entry),
         Ok(entry) if entry.counter.is_some() => Arming::Counted(entry),
         Ok(_) => arm(host).map_or_else(|error| Arming::Failed(error.to_string()), |_| Arming::Armed),
         Err(error) => Arming::Failed(error.to_string()),
     }
+}
+
+/// Whether the boot loader should have counted this boot, since the entry had its counter before it.
+fn was_not_counted(file: &StateFile, boot: &Boot) -> bool {
+    let armed_in_this_boot = file
+        .counting
+        .armed
+        .as_ref()
+        .is_some_and(|armed| armed.boot_id == boot.boot_id);
+    boot.kind == BootKind::Firmware
+        && boot.is_tuned_entry()
+        && boot.counter().is_none()
+        && !armed_in_this_boot
 }
 
 impl Arming {
@@ -70,6 +87,12 @@ impl Arming {
             Arming::Armed => note_armed(file, boot, at),
             Arming::NotNeeded | Arming::Counted(_) => file.counting.failure = None,
             Arming::Failed(why) => file.counting.failure = Some(why.clone()),
+            Arming::Stuck(_) => {
+                file.counting.failure = Some(STUCK.to_owned());
+                let record = file.boot_mut(boot);
+                record.stuck = true;
+                record.reason.get_or_insert_with(|| STUCK.to_owned());
+            }
             Arming::NotBlessed(entry) => {
                 let record = file.boot_mut(boot);
                 record.end = Some(BootEnd::Failed);
@@ -82,7 +105,7 @@ impl Arming {
 
     /// Whether it is what it should be.
     pub fn is_fine(&self) -> bool {
-        !matches!(self, Arming::Failed(_) | Arming::NotBlessed(_))
+        !matches!(self, Arming::Failed(_) | Arming::NotBlessed(_) | Arming::Stuck(_))
     }
 }
 
@@ -92,6 +115,7 @@ impl std::fmt::Display for Arming {
             Arming::NotNeeded => f.write_str("no commit waits for a counted boot"),
             Arming::Armed => f.write_str("the boot counter is armed: the next boot proves the commit"),
             Arming::Counted(entry) => write!(f, "the next boot is counted: {entry}"),
+            Arming::Stuck(entry) => write!(f, "{STUCK}: {entry}"),
             Arming::NotBlessed(entry) => {
                 write!(
                     f,
@@ -143,7 +167,7 @@ fn move_counter(
     if !boot.is_counted() || from.is_none() || to.is_none() {
         return Ok(None);
     }
-    let esp = Esp::open(host)?;
+    let esp = Esp::open(host, Access::Write)?;
     match esp.tuned_entry()? {
         Some(entry) if entry.counter == from => esp.set_counter(to).map(Some),
         _ => Ok(None),
@@ -218,6 +242,26 @@ mod tests {
         fs::write(host.path("/boot/EFI/Linux/dtnforge.efi"), "").unwrap();
         assert_eq!(arm_and_note(&host, &mut file, 10), Arming::Armed);
         assert_eq!(file.counting.failure, None);
+    }
+
+    #[test]
+    fn a_counter_that_the_boot_loader_left_alone_is_named() {
+        let (_dir, host) = host(&["dtnforge+3.efi"]);
+        let uncounted = Boot {
+            tries_left: None,
+            tries_done: None,
+            ..counted()
+        };
+        let mut file = committed();
+        let arming = arm_for_commit(&host, &file, &uncounted);
+        assert_eq!(arming, Arming::Stuck(EntryName::parse("dtnforge+3.efi")));
+        arming.note(&mut file, &uncounted, 9);
+        assert!(file.boot("b2").unwrap().stuck);
+        assert_eq!(file.counting.failure.as_deref(), Some(STUCK));
+        // Armed in this very boot: then it is right that nobody counted it.
+        note_armed(&mut file, &uncounted, 9);
+        let arming = arm_for_commit(&host, &file, &uncounted);
+        assert_eq!(arming, Arming::Counted(EntryName::parse("dtnforge+3.efi")));
     }
 
     #[test]

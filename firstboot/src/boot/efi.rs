@@ -1,19 +1,12 @@
-//! EFI variables through efivarfs: those of the boot loader, and one of ours.
-//!
-//! Ours is volatile: the firmware forgets it when the machine is reset, and a kexec does not reset it. So its presence
-//! says that the boot loader's variables are about an earlier kernel.
+//! EFI variables of the boot loader, through efivarfs. They are read and never written: it is not ours to say what it
+//! did, and a firmware takes no volatile variable from a running system.
 
 use crate::host::Host;
 use std::fs;
-use std::io;
 
 const DIR: &str = "/sys/firmware/efi/efivars";
 /// systemd's vendor id, for what the boot loader and the stub say.
 const LOADER: &str = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
-/// Ours.
-const FIRMWARE_BOOT: &str = "DtnforgeBoot-9f1c4d0e-6f0b-4c8e-8f1d-3f6b7a52c1e4";
-/// Boot services and run-time access, not kept over a reset.
-const VOLATILE: [u8; 4] = [6, 0, 0, 0];
 
 /// A text variable of the boot loader; `None` when it is not there or not a text.
 pub fn loader(host: &Host, name: &str) -> Option<String> {
@@ -25,25 +18,6 @@ pub fn loader(host: &Host, name: &str) -> Option<String> {
 pub fn loader_list(host: &Host, name: &str) -> Vec<String> {
     let bytes = fs::read(host.path(&format!("{DIR}/{name}-{LOADER}"))).unwrap_or_default();
     texts(&bytes)
-}
-
-/// The id of the boot that the firmware started, as [`set_firmware_boot`] stored it.
-pub fn firmware_boot(host: &Host) -> Option<String> {
-    let bytes = fs::read(host.path(&format!("{DIR}/{FIRMWARE_BOOT}"))).ok()?;
-    String::from_utf8(bytes.get(4..)?.to_vec()).ok()
-}
-
-/// Stores the id of this boot for later kernels on the same power cycle. Without EFI nothing is done.
-///
-/// # Errors
-/// When the firmware refuses the variable.
-pub fn set_firmware_boot(host: &Host, boot_id: &str) -> io::Result<()> {
-    if !host.path(DIR).is_dir() {
-        return Ok(());
-    }
-    // One write: efivarfs hands each write to the firmware as a whole variable.
-    let bytes = [&VOLATILE[..], boot_id.as_bytes()].concat();
-    fs::write(host.path(&format!("{DIR}/{FIRMWARE_BOOT}")), bytes)
 }
 
 /// The texts of a variable: four bytes of attributes, then UTF-16, each text ended by a NUL.
@@ -67,7 +41,7 @@ pub(crate) mod tests {
 
     fn utf16(text: &str) -> Vec<u8> {
         let units = text.encode_utf16().flat_map(u16::to_le_bytes);
-        VOLATILE.into_iter().chain(units).collect()
+        [6, 0, 0, 0].into_iter().chain(units).collect()
     }
 
     /// Gives a test host a text variable of the boot loader.
@@ -82,11 +56,6 @@ pub(crate) mod tests {
         set_loader(host, name, &texts.join("\0"));
     }
 
-    /// A reset of the machine: the firmware forgets what is volatile.
-    pub(crate) fn reset(host: &Host) {
-        let _ = fs::remove_file(host.path(&format!("{DIR}/{FIRMWARE_BOOT}")));
-    }
-
     #[test]
     fn an_efi_text_is_utf16_after_its_attributes() {
         assert_eq!(texts(&utf16("ab\0")), ["ab"]);
@@ -97,19 +66,6 @@ pub(crate) mod tests {
         for cut in [&[][..], &[6, 0], &[6, 0, 0, 0], &[6, 0, 0, 0, b'a']] {
             assert!(texts(cut).is_empty(), "{cut:?}");
         }
-    }
-
-    #[test]
-    fn the_boot_that_the_firmware_started_is_remembered() {
-        let dir = tempfile::tempdir().unwrap();
-        let host = Host::at(dir.path(), None);
-        set_firmware_boot(&host, "b1").unwrap();
-        assert_eq!(firmware_boot(&host), None, "no EFI, nothing is made");
-        fs::create_dir_all(host.path(DIR)).unwrap();
-        set_firmware_boot(&host, "b1").unwrap();
-        assert_eq!(firmware_boot(&host).as_deref(), Some("b1"));
-        let raw = fs::read(host.path(&format!("{DIR}/{FIRMWARE_BOOT}"))).unwrap();
-        assert_eq!(raw[..4], VOLATILE, "volatile: BS and RT only");
     }
 
     #[test]

@@ -7,8 +7,9 @@ pub mod watchdog;
 
 use crate::early;
 use crate::host::Host;
+use crate::store;
 use dtnforge_profiles::bootkind::Seen;
-use dtnforge_profiles::state::Boot;
+use dtnforge_profiles::state::{Boot, StateFile};
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -69,12 +70,17 @@ pub fn now() -> i64 {
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
-/// What can be read of this boot. `ended_before` is what the marker under `/run` says.
-pub fn look(host: &Host, ended_before: bool) -> Seen {
+/// What can be read of this boot. `ended_before` is what the marker under `/run` says, `file` has the boots before.
+pub fn look(host: &Host, ended_before: bool, file: &StateFile) -> Seen {
     let bootloader_type = fs::read_to_string(host.path("/proc/sys/kernel/bootloader_type"));
+    let stamp = stamp(host);
     Seen {
         boot_id: boot_id(host),
-        firmware_boot_id: efi::firmware_boot(host),
+        stamp_of: stamp
+            .as_deref()
+            .and_then(|stamp| file.boot_with_stamp(stamp))
+            .map(str::to_owned),
+        stamp,
         ended_before,
         bootloader_type: bootloader_type.ok().and_then(|text| text.trim().parse().ok()),
         selected: efi::loader(host, "LoaderEntrySelected"),
@@ -85,14 +91,25 @@ pub fn look(host: &Host, ended_before: bool) -> Seen {
     }
 }
 
+/// When the boot loader ran: microseconds at its start and at the kernel's, since the machine was switched on.
+fn stamp(host: &Host) -> Option<String> {
+    let start = efi::loader(host, "LoaderTimeInitUSec")?;
+    let kernel = efi::loader(host, "LoaderTimeExecUSec")?;
+    Some(format!("{start} {kernel}"))
+}
+
 /// The record of this boot: the one that the early unit made, which is kept under `/run` too, or what can be read now
 /// when that unit did not run.
 pub fn this(host: &Host) -> Boot {
     let boot_id = boot_id(host);
     let made = early::read_marker(host).and_then(|marker| marker.boot);
-    match made.filter(|boot| boot.boot_id == boot_id) {
-        Some(boot) => boot,
-        None => look(host, false).record(now()),
+    if let Some(boot) = made.filter(|boot| boot.boot_id == boot_id) {
+        return boot;
+    }
+    let file = store::load(host).file;
+    match file.boot(&boot_id) {
+        Some(boot) => boot.clone(),
+        None => look(host, false, &file).record(now()),
     }
 }
 

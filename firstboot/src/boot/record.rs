@@ -2,58 +2,51 @@
 //!
 //! Nothing here may keep a boot from going on: what cannot be stored is said, and kept under `/run` by the caller.
 
-use super::{efi, look, now};
+use super::{look, now};
 use crate::early::Marker;
 use crate::events::{self, About};
 use crate::host::Host;
 use crate::store::{self, Loaded};
+use dtnforge_profiles::bootcount::Counter;
+use dtnforge_profiles::bootkind::Seen;
 use dtnforge_profiles::fallback::{self, StockBoot, TunedEntry};
 use dtnforge_profiles::state::{Boot, BootKind, HistoryEntry, StateFile};
 use log::Level;
 
-/// The record of this boot, made anew unless the early step was only repeated in it. A boot that the firmware started
-/// leaves its id in the firmware, so that a later kexec or soft-reboot is known for what it is.
-pub fn this_boot(host: &Host, old: Option<&Marker>) -> Boot {
-    if let Some(boot) = old.filter(|old| !old.ended).and_then(|old| old.boot.clone()) {
-        return boot;
-    }
-    let seen = look(host, old.is_some_and(|old| old.ended));
-    if seen.firmware_boot_id.is_none()
-        && let Err(error) = efi::set_firmware_boot(host, &seen.boot_id)
-    {
-        say(
-            &seen.boot_id,
-            &format!("a later kexec cannot be told from a boot: EFI variable: {error}"),
-        );
-    }
-    seen.record(now())
+/// The record of this boot, made anew unless the early step was only repeated in it. `file` has the boots before.
+pub fn this_boot(host: &Host, old: Option<&Marker>, file: &StateFile) -> (Seen, Boot) {
+    let seen = look(host, old.is_some_and(|old| old.ended), file);
+    let known = old.filter(|old| !old.ended).and_then(|old| old.boot.clone());
+    let boot = known.unwrap_or_else(|| seen.record(now()));
+    (seen, boot)
 }
 
 /// Adds the record to the state file and concludes a fallback, and returns the state as it is then. A damaged file is
 /// left alone: the main unit says so first.
-pub fn store(host: &Host, boot: &Boot) -> Loaded {
-    let loaded = store::load(host);
+pub fn store(host: &Host, loaded: Loaded, seen: &Seen, boot: &Boot) -> Loaded {
     if loaded.damage.is_some() {
         return loaded;
     }
-    match store::change(host, |file| note(host, file, boot)) {
+    match store::change(host, |file| note(file, seen, boot)) {
         Ok(file) => Loaded { file, damage: None },
         Err(error) => {
             say(
                 &boot.boot_id,
                 &format!("this boot could not be recorded: {error}"),
             );
+            let mut loaded = loaded;
+            note(&mut loaded.file, seen, boot);
             loaded
         }
     }
 }
 
-fn note(host: &Host, file: &mut StateFile, boot: &Boot) {
+fn note(file: &mut StateFile, seen: &Seen, boot: &Boot) {
     file.add_boot(boot.clone());
-    let tuned = match look(host, false).tuned_entry() {
-        Some(entry) => TunedEntry::There(entry.counter),
-        // Not in the boot loader's list: why not, only a look at the EFI system partition can tell.
-        None => TunedEntry::Unknown,
+    let tuned = match seen.tuned_was_exhausted() {
+        Some(true) => TunedEntry::There(Some(Counter::EXHAUSTED)),
+        // Picked by hand, or not in the boot loader's list: why not, only a look at the partition can tell.
+        Some(false) | None => TunedEntry::Unknown,
     };
     conclude(file, boot, &tuned);
 }

@@ -26,7 +26,7 @@ pub enum EspError {
         at: String,
     },
     /// It cannot be mounted.
-    #[error("the EFI system partition {device} cannot be mounted writable: {source}")]
+    #[error("the EFI system partition {device} cannot be mounted: {source}")]
     Mount {
         /// Block device.
         device: String,

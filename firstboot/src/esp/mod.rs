@@ -21,7 +21,16 @@ const PROBE_SIZE: usize = 64 * 1024;
 /// Its name. The boot loader leaves out what begins with a dot.
 const PROBE_NAME: &str = ".dtnforge-probe";
 
-/// The partition, mounted and writable. What was mounted for us is unmounted when this is dropped.
+/// What the partition is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// To look at names.
+    Read,
+    /// To change them.
+    Write,
+}
+
+/// The partition, mounted. What was mounted for us is unmounted when this is dropped.
 #[derive(Debug)]
 pub struct Esp {
     place: Place,
@@ -31,11 +40,21 @@ impl Esp {
     /// Opens the partition that the boot loader came from.
     ///
     /// # Errors
-    /// When there is none, or it cannot be mounted writable.
-    pub fn open(host: &Host) -> Result<Self, EspError> {
+    /// When there is none, or it cannot be mounted in this way.
+    pub fn open(host: &Host, access: Access) -> Result<Self, EspError> {
         let uuid = efi::loader(host, "LoaderDevicePartUUID").ok_or(EspError::NoLoader)?;
-        let place = place::find(host, &uuid.to_ascii_lowercase())?;
+        let place = place::find(host, &uuid.to_ascii_lowercase(), access)?;
         Ok(Self { place })
+    }
+
+    /// The tuned entry of the partition that the boot loader came from, which may be read-only.
+    ///
+    /// # Errors
+    /// When the partition cannot be opened, or has two tuned entries, or none.
+    pub fn find_tuned_entry(host: &Host) -> Result<EntryName, EspError> {
+        Self::open(host, Access::Read)?
+            .tuned_entry()?
+            .ok_or(EspError::NoEntry)
     }
 
     /// The tuned entry; `None` when no file is called so.

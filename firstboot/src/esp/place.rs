@@ -4,8 +4,9 @@
 //! automount may be asleep, or gone already when a shutdown is under way. The kernel keeps one file system for all
 //! mounts of a device, so both see the same.
 
-use super::EspError;
+use super::{Access, EspError};
 use crate::host::Host;
+use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::fs;
 use std::io;
@@ -39,7 +40,7 @@ impl Drop for Place {
 }
 
 /// Finds or makes the mount of the partition with this UUID (lower case).
-pub(super) fn find(host: &Host, uuid: &str) -> Result<Place, EspError> {
+pub(super) fn find(host: &Host, uuid: &str, access: Access) -> Result<Place, EspError> {
     let no_device = |source| EspError::NoDevice {
         uuid: uuid.to_owned(),
         source,
@@ -48,12 +49,12 @@ pub(super) fn find(host: &Host, uuid: &str) -> Result<Place, EspError> {
     let number = fs::read_to_string(host.path(&format!("/sys/class/block/{name}/dev"))).map_err(no_device)?;
     let table = fs::read_to_string(host.path("/proc/self/mountinfo")).unwrap_or_default();
     match mounted(&table, number.trim()) {
-        Some(Mounted { at, writable: true }) => Ok(Place {
+        Some(Mounted { at, writable }) if writable || access == Access::Read => Ok(Place {
             dir: host.path(&at),
             ours: false,
         }),
         Some(Mounted { at, .. }) => Err(EspError::ReadOnly { at }),
-        None => mount_for_us(host, &name),
+        None => mount_for_us(host, &name, access),
     }
 }
 
@@ -64,7 +65,7 @@ fn device_name(host: &Host, uuid: &str) -> io::Result<String> {
     name.ok_or_else(|| io::Error::other(format!("{} is no device", link.display())))
 }
 
-fn mount_for_us(host: &Host, name: &str) -> Result<Place, EspError> {
+fn mount_for_us(host: &Host, name: &str, access: Access) -> Result<Place, EspError> {
     let device = format!("/dev/{name}");
     let failed = |source| EspError::Mount {
         device: device.clone(),
@@ -76,14 +77,17 @@ fn mount_for_us(host: &Host, name: &str) -> Result<Place, EspError> {
     }
     let dir = PathBuf::from(format!("{RUN_DIR}/esp.{}", std::process::id()));
     fs::create_dir_all(&dir).map_err(failed)?;
-    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-    if let Err(errno) = mount(
-        Some(device.as_str()),
-        &dir,
-        Some("vfat"),
-        flags,
-        Some("umask=0077"),
-    ) {
+    let attempt = |extra: MsFlags| {
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | extra;
+        let options = Some("umask=0077");
+        mount(Some(device.as_str()), &dir, Some("vfat"), flags, options)
+    };
+    // A disk that cannot be written can still be looked at; who may not mount at all need not ask twice.
+    let mounted = match attempt(MsFlags::empty()) {
+        Err(errno) if access == Access::Read && errno != Errno::EPERM => attempt(MsFlags::MS_RDONLY),
+        other => other,
+    };
+    if let Err(errno) = mounted {
         // An empty directory under /run is no loss when it stays.
         let _ = fs::remove_dir(&dir);
         return Err(failed(errno.into()));

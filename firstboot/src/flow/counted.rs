@@ -3,7 +3,7 @@
 use super::context::Context;
 use crate::boot::counter::{self, Arming};
 use crate::boot::{self, Mode};
-use crate::esp::Esp;
+use crate::esp::{Access, Esp};
 use crate::events;
 use dtnforge_profiles::state::Reached;
 use log::Level;
@@ -25,7 +25,7 @@ pub(super) fn could_be_counted(context: &Context) -> Result<(), String> {
             .unwrap_or("the boot loader could not count this boot");
         return Err(format!("{why}: a tuned boot could not be ended by the count"));
     }
-    Esp::open(&context.host)
+    Esp::open(&context.host, Access::Write)
         .and_then(|esp| esp.probe())
         .map_err(|error| {
             let why = error.to_string();

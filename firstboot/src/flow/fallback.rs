@@ -9,7 +9,7 @@ use super::run::{End, store_or_say};
 use crate::boot::{counter, efi, record, watchdog};
 use crate::checks;
 use crate::detect::{Clock, SystemClock};
-use crate::esp::{Esp, EspError};
+use crate::esp::{Access, Esp, EspError};
 use crate::events;
 use crate::host::Host;
 use crate::notify;
@@ -84,7 +84,7 @@ fn conclude(context: &mut Context) {
 
 /// The tuned entry as the partition and the boot loader have it.
 fn tuned_entry(context: &Context) -> TunedEntry {
-    let on_disk = Esp::open(&context.host).and_then(|esp| esp.tuned_entry());
+    let on_disk = Esp::open(&context.host, Access::Read).and_then(|esp| esp.tuned_entry());
     if let Err(error) = &on_disk {
         let sentence = format!("the tuned entry cannot be looked at: {error}");
         context.tell(Level::Warn, events::BOOT_RECORDED, "", &sentence);

@@ -66,18 +66,11 @@ impl Clock for Ticks {
 
 fn boot(kind: BootKind, tries: Option<(u32, u32)>) -> Boot {
     Boot {
-        boot_id: "b1".into(),
         entry: Some("dtnforge".into()),
         tries_left: tries.map(|(left, _)| left),
         tries_done: tries.map(|(_, done)| done),
-        stuck: false,
-        kind,
-        at: 0,
         active: true,
-        reached: Reached::Early,
-        end: None,
-        after_watchdog: false,
-        reason: None,
+        ..Boot::begun("b1", kind, 0)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::boot::{self, Mode};
 use crate::door::Door;
 use crate::early::{self, Marker};
-use crate::esp::{Esp, EspError};
+use crate::esp::Esp;
 use crate::host::Host;
 use crate::netdev;
 use crate::store::Loaded;
@@ -196,9 +196,7 @@ fn boot_counter(host: &Host, file: &StateFile) -> BootCounter {
     let entry = if boot::words(host).mode == Mode::Foreign {
         Err("no image of ours: nothing is counted".to_owned())
     } else {
-        Esp::open(host)
-            .and_then(|esp| esp.tuned_entry()?.ok_or(EspError::NoEntry))
-            .map_err(|error| error.to_string())
+        Esp::find_tuned_entry(host).map_err(|error| error.to_string())
     };
     let not_armed = file
         .counting

@@ -94,6 +94,9 @@ pub struct Boot {
     /// When the record was made: seconds since 1970, UTC, by the host's clock (which may be wrong).
     #[serde(default)]
     pub at: i64,
+    /// When the boot loader ran, by its own clock: the same in all kernels and userspaces that one run of it led to.
+    #[serde(default)]
+    pub stamp: Option<String>,
     /// Whether the early unit put the files of a commit in place.
     #[serde(default)]
     pub active: bool,
@@ -111,6 +114,25 @@ pub struct Boot {
 }
 
 impl Boot {
+    /// The record of a boot of which nothing but this is known.
+    pub fn begun(boot_id: &str, kind: BootKind, at: i64) -> Self {
+        Self {
+            boot_id: boot_id.to_owned(),
+            entry: None,
+            tries_left: None,
+            tries_done: None,
+            stuck: false,
+            kind,
+            at,
+            stamp: None,
+            active: false,
+            reached: Reached::Early,
+            end: None,
+            after_watchdog: false,
+            reason: None,
+        }
+    }
+
     /// The counter as the boot loader left it, when it counted this boot.
     pub fn counter(&self) -> Option<Counter> {
         Some(Counter {

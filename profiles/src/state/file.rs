@@ -108,6 +108,16 @@ impl StateFile {
         self.boots.iter().rev().find(|boot| boot.boot_id == boot_id)
     }
 
+    /// The id of the boot that was recorded with this stamp of the boot loader.
+    pub fn boot_with_stamp(&self, stamp: &str) -> Option<&str> {
+        let same = |boot: &&Boot| boot.stamp.as_deref() == Some(stamp);
+        self.boots
+            .iter()
+            .rev()
+            .find(same)
+            .map(|boot| boot.boot_id.as_str())
+    }
+
     /// The record of `boot`, which is added when there is none: the early unit did not run, or could not store it.
     pub fn boot_mut(&mut self, boot: &Boot) -> &mut Boot {
         let exact = self.boots.iter().rposition(|known| is_same(known, boot));

@@ -39,18 +39,11 @@ fn the_history_is_bounded() {
 
 fn boot(boot_id: &str, kind: BootKind, done: Option<u32>) -> Boot {
     Boot {
-        boot_id: boot_id.into(),
         entry: Some("dtnforge".into()),
         tries_left: done.map(|done| 3 - done),
         tries_done: done,
-        stuck: false,
-        kind,
-        at: 0,
         active: true,
-        reached: Reached::Early,
-        end: None,
-        after_watchdog: false,
-        reason: None,
+        ..Boot::begun(boot_id, kind, 0)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::host::Host;
 use crate::store;
 use dtnforge_profiles::digest::Digest;
 use dtnforge_profiles::plan::{PLAN_SCHEMA, Plan};
-use dtnforge_profiles::state::{Boot, BootKind, Commit, Reached, State, StateFile};
+use dtnforge_profiles::state::{Boot, BootKind, Commit, State, StateFile};
 use dtnforge_profiles::verdict::{Outcome, VERDICT_SCHEMA, Verdict};
 use std::collections::BTreeMap;
 use std::fs;
@@ -52,18 +52,10 @@ impl Node {
 
     pub(super) fn counted() -> Boot {
         Boot {
-            boot_id: "b7".into(),
             entry: Some("dtnforge".into()),
             tries_left: Some(1),
             tries_done: Some(2),
-            stuck: false,
-            kind: BootKind::Firmware,
-            at: 7,
-            active: false,
-            reached: Reached::Early,
-            end: None,
-            after_watchdog: false,
-            reason: None,
+            ..Boot::begun("b7", BootKind::Firmware, 7)
         }
     }
 

@@ -1,12 +1,12 @@
 //! A stock boot on a host that is a directory.
 
 use super::*;
-use crate::boot::efi::tests::{reset, set_loader, set_loader_list};
+use crate::boot::efi::tests::{set_loader, set_loader_list};
 use crate::early;
 use crate::esp::tests::{host, listed};
 use crate::store;
 use dtnforge_profiles::fallback::Cause;
-use dtnforge_profiles::state::{self, Boot, Reached, StateFile};
+use dtnforge_profiles::state::{self, Boot, StateFile};
 use std::cell::Cell;
 use std::fs;
 
@@ -29,13 +29,19 @@ fn write(host: &Host, path: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// A committed node in its stock entry; the boot loader found `entries`, and three tuned boots were recorded.
+/// A committed node in its stock entry; the partition has `entries`, which the boot loader found in this order, and three
+/// tuned boots were recorded.
 fn stock_boot(entries: &[&str]) -> (tempfile::TempDir, Host) {
     let (dir, host) = host(entries);
     write(&host, "/proc/sys/kernel/random/boot_id", "b9\n");
     write(&host, "/proc/cmdline", "ro dtnforge.mode=stock");
     set_loader(&host, "LoaderEntrySelected", "stock.efi");
-    set_loader_list(&host, "LoaderEntries", entries);
+    set_loader(&host, "LoaderTimeInitUSec", "1000000");
+    set_loader(&host, "LoaderTimeExecUSec", "1000001");
+    let without_counter = |file: &&str| EntryName::parse(file).with(None).to_string();
+    let listed: Vec<String> = entries.iter().map(without_counter).collect();
+    let listed: Vec<&str> = listed.iter().map(String::as_str).collect();
+    set_loader_list(&host, "LoaderEntries", &listed);
     let text = include_bytes!("../../../../profiles/src/state/committed.json");
     let committed = state::parse(text).unwrap();
     store::change(&host, |file| {
@@ -50,18 +56,11 @@ fn stock_boot(entries: &[&str]) -> (tempfile::TempDir, Host) {
 
 fn tuned(done: u32) -> Boot {
     Boot {
-        boot_id: format!("b{done}"),
         entry: Some("dtnforge".into()),
         tries_left: Some(3 - done),
         tries_done: Some(done),
-        stuck: false,
-        kind: BootKind::Firmware,
-        at: i64::from(done),
         active: true,
-        reached: Reached::Early,
-        end: None,
-        after_watchdog: false,
-        reason: None,
+        ..Boot::begun(&format!("b{done}"), BootKind::Firmware, i64::from(done))
     }
 }
 
@@ -89,7 +88,7 @@ fn cause(file: &StateFile) -> Option<Cause> {
 
 #[test]
 fn the_early_unit_alone_concludes_a_fallback() {
-    let (_dir, host) = stock_boot(&["dtnforge+0-3.efi", "stock.efi"]);
+    let (_dir, host) = stock_boot(&["stock.efi", "dtnforge+0-3.efi"]);
     let marker = early::run(&host).unwrap();
     assert!(!marker.activated);
     let file = store::load(&host).file;
@@ -105,7 +104,7 @@ fn the_early_unit_alone_concludes_a_fallback() {
 
 #[test]
 fn the_main_unit_adds_what_the_watchdog_says() {
-    let (_dir, host) = stock_boot(&["dtnforge+0-3.efi", "stock.efi"]);
+    let (_dir, host) = stock_boot(&["stock.efi", "dtnforge+0-3.efi"]);
     store::change(&host, |file| {
         file.boots[1].after_watchdog = true;
         file.boots[2].after_watchdog = true;
@@ -123,7 +122,7 @@ fn the_main_unit_adds_what_the_watchdog_says() {
 
 #[test]
 fn after_boots_cut_short_the_node_tries_again_by_itself_once() {
-    let (_dir, host) = stock_boot(&["dtnforge+0-3.efi", "stock.efi"]);
+    let (_dir, host) = stock_boot(&["stock.efi", "dtnforge+0-3.efi"]);
     network_up(&host);
     early::run(&host).unwrap();
     let mut context = Context::open(host.clone());
@@ -158,7 +157,7 @@ fn after_boots_cut_short_the_node_tries_again_by_itself_once() {
     .unwrap();
     let linux = host.path("/boot/EFI/Linux");
     fs::rename(linux.join("dtnforge+3.efi"), linux.join("dtnforge+0-3.efi")).unwrap();
-    reset(&host);
+    set_loader(&host, "LoaderTimeExecUSec", "2000001");
     write(&host, "/proc/sys/kernel/random/boot_id", "b10\n");
     early::run(&host).unwrap();
     let mut context = Context::open(host.clone());
@@ -174,7 +173,7 @@ fn after_boots_cut_short_the_node_tries_again_by_itself_once() {
 
 #[test]
 fn without_a_network_the_node_does_not_try_again_by_itself() {
-    let (_dir, host) = stock_boot(&["dtnforge+0-3.efi", "stock.efi"]);
+    let (_dir, host) = stock_boot(&["stock.efi", "dtnforge+0-3.efi"]);
     early::run(&host).unwrap();
     let mut context = Context::open(host.clone());
     let State::Fallback(fallback) = context.file.state.clone() else {
@@ -187,7 +186,7 @@ fn without_a_network_the_node_does_not_try_again_by_itself() {
 
 #[test]
 fn a_site_that_says_never_is_obeyed() {
-    let (_dir, host) = stock_boot(&["dtnforge+0-3.efi", "stock.efi"]);
+    let (_dir, host) = stock_boot(&["stock.efi", "dtnforge+0-3.efi"]);
     network_up(&host);
     write(&host, "/etc/dtnforge/site.toml", "retry_after_fallback = 'never'");
     early::run(&host).unwrap();
