@@ -76,18 +76,11 @@ fn node(commit: Commit) -> Node {
 
 fn counted() -> Boot {
     Boot {
-        boot_id: "b7".into(),
         entry: Some("dtnforge".into()),
         tries_left: Some(2),
         tries_done: Some(1),
-        stuck: false,
-        kind: BootKind::Firmware,
-        at: 0,
         active: true,
-        reached: Reached::Early,
-        end: None,
-        after_watchdog: false,
-        reason: None,
+        ..Boot::begun("b7", BootKind::Firmware, 0)
     }
 }
 
