@@ -6,7 +6,9 @@
 )]
 
 use dtnforge::schema::Kind;
+use dtnforge_profiles::catalog::Catalog;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// All that a schema says against a text, one line each.
@@ -49,6 +51,87 @@ fn every_schema_is_one() {
 }
 
 #[test]
+fn every_profile_of_the_catalog_fits() {
+    all_fit(Kind::Profile, "profiles/catalog");
+    all_fit(Kind::Profile, "tests/fixtures/harmful");
+    all_fit(Kind::Profile, "tests/fixtures/rings");
+    let catalog = Catalog::embedded().unwrap();
+    for profile in catalog.profiles() {
+        let said = said(Kind::Profile, &profile.to_toml().unwrap());
+        assert!(said.is_empty(), "{}, as in a layer: {said:#?}", profile.name);
+    }
+}
+
+/// A profile with every table and nothing that could be left out.
+const LEAST: &str = "schema = 1\nname = 'x'\ntitle = 'X'\n[match]\n[buffer]\nstreams = 1\nram_divisor = 128\n\
+    most = [{ from_mbps = 1, mib = 16 }]\n[tuned]\ninclude = 'virtual-guest'\n\
+    [[knob]]\nid = 'sysctl:vm.swappiness'\nvalue = 10\nwhy = 'w'\nsource = 's'\n\
+    [[advice]]\nset = 'a'\nwhere = 'b'\nwhy = 'w'\nsource = 's'\n";
+
+/// Every table of a profile: its place in the file and in the schema.
+const TABLES: [(&str, &str); 7] = [
+    ("", ""),
+    ("/match", "/properties/match"),
+    ("/buffer", "/properties/buffer"),
+    ("/buffer/most/0", "/properties/buffer/properties/most/items"),
+    ("/tuned", "/properties/tuned"),
+    ("/knob/0", "/properties/knob/items"),
+    ("/advice/0", "/properties/advice/items"),
+];
+
+/// What the reader of profiles says of a tree.
+fn refusal(tree: &Value) -> String {
+    let text = toml::to_string(tree).unwrap();
+    Catalog::parse(&[("x.toml", &text)])
+        .err()
+        .map(|problems| problems.to_string())
+        .unwrap_or_default()
+}
+
+#[test]
+fn the_keys_of_a_profile_are_those_that_its_reader_knows() {
+    let schema = Kind::Profile.schema().to_value();
+    let least = Value::Object(toml::from_str(LEAST).unwrap());
+    for (place, of_schema) in TABLES {
+        let mut slip = least.clone();
+        slip.pointer_mut(place).unwrap()["zzz"] = 1.into();
+        let refusal = refusal(&slip);
+        let (_, expected) = refusal.split_once("unknown field `zzz`, expected ").unwrap();
+        // Every second part stands between backticks.
+        let known: BTreeSet<&str> = expected.split('`').skip(1).step_by(2).collect();
+        let keys = schema.pointer(of_schema).unwrap()["properties"]
+            .as_object()
+            .unwrap();
+        assert_eq!(
+            keys.keys().map(String::as_str).collect::<BTreeSet<_>>(),
+            known,
+            "{place}"
+        );
+    }
+}
+
+#[test]
+fn the_keys_that_a_profile_must_have_are_those_that_its_reader_misses() {
+    let schema = Kind::Profile.schema().to_value();
+    let least = Value::Object(toml::from_str(LEAST).unwrap());
+    assert_eq!(refusal(&least), "");
+    assert_eq!(said(Kind::Profile, LEAST), [""; 0]);
+    for (place, of_schema) in TABLES {
+        for key in schema.pointer(of_schema).unwrap()["required"].as_array().unwrap() {
+            let key = key.as_str().unwrap();
+            let mut less = least.clone();
+            less.pointer_mut(place)
+                .unwrap()
+                .as_object_mut()
+                .unwrap()
+                .remove(key);
+            let refusal = refusal(&less);
+            assert!(refusal.contains("missing"), "{place} without {key}: {refusal:?}");
+        }
+    }
+}
+
+#[test]
 fn every_report_of_a_machine_fits() {
     all_fit(Kind::Facts, "profiles/tests/hardware");
 }
@@ -62,6 +145,21 @@ fn every_spec_of_the_project_fits() {
 #[test]
 fn a_slip_is_named_where_it_stands() {
     for (kind, text, expected) in [
+        (
+            Kind::Profile,
+            "knob = [{ id = 'sysctl:vm.swapiness' }]",
+            "/knob/0/id: \"sysctl:vm.swapiness\" is not valid under any of",
+        ),
+        (
+            Kind::Profile,
+            "[buffer]\nstreams = 0\nram_divisor = 8",
+            "/buffer/streams: 0 is less than the minimum of 1",
+        ),
+        (
+            Kind::Profile,
+            "[match]\nstorage = ['tape']",
+            "/match/storage/0: \"tape\" is not one of",
+        ),
         (Kind::Site, "rtt = 100", "'rtt' was unexpected"),
         (
             Kind::Site,

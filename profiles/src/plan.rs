@@ -7,6 +7,7 @@ mod make;
 mod offline;
 mod order;
 mod origin;
+mod resolved;
 mod wanted;
 mod within_device;
 
@@ -15,6 +16,7 @@ pub use make::{knobs_of, make};
 pub use offline::offline_target;
 pub use order::in_order;
 pub use origin::{Origin, ValueOrigin};
+pub use resolved::{Resolved, resolve};
 
 use crate::catalog::Advice;
 use crate::digest::Digest;

@@ -113,16 +113,37 @@ fn explain_without_a_role_or_without_a_speed_says_what_is_missing() {
 }
 
 #[test]
-fn show_puts_the_formula_in_when_it_is_asked_to() {
-    let written = text(&dtnforge(&["show", "dtn-vm"]).stdout);
+fn show_has_the_formula_and_its_numbers_and_the_origin_of_each_value() {
+    let unknown = text(&dtnforge(&["show", "dtn-vm"]).stdout);
     assert!(
-        written.contains("sysctl:net.ipv4.tcp_rmem = 4096 131072 {buffer} byte"),
-        "{written}"
+        unknown.contains("\n[inherited from base-tcp]\nsysctl:net.core.rmem_max = {buffer} byte\n"),
+        "{unknown}"
     );
-    let resolved = text(&dtnforge(&["show", "dtn-vm", "--resolved", "--link-mbps", "10000"]).stdout);
-    assert!(
-        resolved.contains("sysctl:net.ipv4.tcp_rmem = 4096 131072 33554432 byte"),
-        "{resolved}"
+    let known = text(&dtnforge(&["show", "dtn-vm", "--link-mbps", "10000"]).stdout);
+    for expected in [
+        "  buffer: 2 x 10000 Mb/s x 100 ms / 8 / 8 streams = 29.8 MiB, rounded up to 32 MiB, at most memory / 128\n",
+        "sysctl:net.ipv4.tcp_rmem = 4096 131072 {buffer} byte  -> 4096 131072 33554432\n",
+        "\n[for the administrator]\nas many queues as vCPUs",
+    ] {
+        assert!(known.contains(expected), "no {expected:?} in {known}");
+    }
+    let resolved = text(&dtnforge(&["show", "perfsonar", "--resolved", "--link-mbps", "1000"]).stdout);
+    for expected in [
+        "\n    origin: inherited from base-tcp, by the buffer formula\n",
+        "nic/<data>:ring.rx: none, for links of 10000 Mb/s and more, and this one has 1000\n",
+        "sysctl:net.ipv4.tcp_no_metrics_save = 1\n",
+    ] {
+        assert!(resolved.contains(expected), "no {expected:?} in {resolved}");
+    }
+    let answer = data(&dtnforge(&["show", "dtn-25g-nvme", "--json"]));
+    let rmem = &answer["values"][0];
+    assert_eq!(
+        (
+            rmem["value"].as_str(),
+            rmem["resolved"].as_str(),
+            &rmem["origin"]["inherited_from"]
+        ),
+        (Some("{buffer}"), Some("100663296"), &"base-tcp".into())
     );
 }
 

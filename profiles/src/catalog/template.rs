@@ -67,6 +67,11 @@ impl KnobTemplate {
         (self.target() == Target::Host).then_some(&self.stand_in)
     }
 
+    /// The knob itself, or that of a device which no host has.
+    pub(crate) fn stand_in(&self) -> &KnobId {
+        &self.stand_in
+    }
+
     /// The registry's entry for it.
     pub fn definition(&self) -> Option<&'static KnobDef> {
         definition_of(&self.stand_in)

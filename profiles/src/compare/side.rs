@@ -1,13 +1,10 @@
 //! What one side says: a value for each knob, with its reason and source.
 
 use super::sysctl_d::{self, BadLine};
-use crate::catalog::{KnobLine, KnobTemplate, Profile};
-use crate::conclude::conclude;
-use crate::digest::Digest;
-use crate::facts::Facts;
+use crate::catalog::{KnobTemplate, Profile};
 use crate::knob::KnobId;
-use crate::plan::{Plan, Skipped, Step, make, offline_target};
-use crate::published::{Published, Set, Values};
+use crate::plan::{Plan, Resolved, Skipped, Step, resolve};
+use crate::published::{Library, Published, Set, Values};
 use crate::site::Site;
 use crate::value::Value;
 use serde::Serialize;
@@ -38,26 +35,17 @@ pub struct Side {
 }
 
 impl Side {
-    /// A profile without a host: the formula is put in where the speed of the link is known, by the profile or by the
-    /// site, and the site's own choices.
-    pub fn of_profile(profile: &Profile, site: &Site) -> Self {
-        let facts = Facts::default();
-        let mut seen = conclude(&facts, site);
-        seen.link_mbps = site.link_mbps;
-        let plan = make(
-            profile,
-            &Digest::of(b""),
-            &facts,
-            &seen,
-            site,
-            &offline_target(&facts),
-        );
-        let line = |line: &KnobLine| (line.id.to_string(), without_host(line, &plan));
+    /// A profile without a host, as [`resolve`] tells it. What it leaves to the profile of tuned that it includes is
+    /// there as well.
+    pub fn of_profile(profile: &Profile, site: &Site, library: &Library) -> Self {
+        let mut settings = included(profile, library);
+        let lines = resolve(profile, site).into_iter();
+        settings.extend(lines.map(|line| (line.line.id.to_string(), resolved(line))));
         Self {
             name: profile.name.clone(),
             about: profile.title.clone(),
             head: head(profile),
-            settings: profile.knobs.iter().map(line).collect(),
+            settings,
         }
     }
 
@@ -177,20 +165,46 @@ fn is_device_of(name: &str, pattern: &str) -> bool {
     name != pattern && pattern_of(name) == pattern
 }
 
-fn without_host(line: &KnobLine, plan: &Plan) -> Setting {
-    let name = line.id.to_string();
-    if let Some(step) = plan.steps.iter().find(|step| step.knob.to_string() == name) {
-        return planned(step);
-    }
-    let value = line.value.resolve(None);
-    let why = match &value {
-        Some(_) => line.why.clone(),
-        None => "depends on the speed of the link, which is not known".to_owned(),
+/// What our tuned profile gets from the one that it includes.
+fn included(profile: &Profile, library: &Library) -> BTreeMap<String, Setting> {
+    let Some(tuned) = &profile.tuned else {
+        return BTreeMap::new();
     };
-    Setting {
-        value,
+    let name = format!("tuned-{}", tuned.include.name());
+    let values = library.get(&name).map(Published::values).unwrap_or_default();
+    let setting = |value: Value, why: String| Setting {
+        value: Some(value),
         why,
-        source: line.source.clone(),
+        source: String::new(),
+    };
+    let by_tuned = format!("left to tuned's {}", tuned.include.name());
+    let mut settings: BTreeMap<String, Setting> = values
+        .into_iter()
+        .map(|(knob, value)| (knob.to_string(), setting(value, by_tuned.clone())))
+        .collect();
+    for key in tuned.repeat.iter().filter_map(|knob| knob.host_knob()) {
+        let KnobId::Sysctl(key) = key else { continue };
+        if let Some(option) = tuned.include.reset_of(key).and_then(|reset| reset.vm_option) {
+            let why = format!("sysctl:{key} counts instead");
+            settings.insert(format!("sysctl:vm.{option}"), setting("0".into(), why));
+        }
+    }
+    settings
+}
+
+fn resolved(line: Resolved<'_>) -> Setting {
+    let source = line.line.source.clone();
+    match line.value {
+        Ok(value) => Setting {
+            value: Some(value),
+            why: line.why,
+            source,
+        },
+        Err(why) => Setting {
+            value: None,
+            why,
+            source,
+        },
     }
 }
 

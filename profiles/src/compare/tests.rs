@@ -12,7 +12,11 @@ fn site() -> Site {
 }
 
 fn profile(name: &str) -> Side {
-    Side::of_profile(Catalog::embedded().unwrap().get(name).unwrap(), &site())
+    Side::of_profile(
+        Catalog::embedded().unwrap().get(name).unwrap(),
+        &site(),
+        &Library::embedded().unwrap(),
+    )
 }
 
 fn compared(left: &Side, right: &Side) -> Vec<Row> {

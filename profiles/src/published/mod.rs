@@ -59,8 +59,9 @@ pub struct Set {
 pub struct Library {
     /// What others publish.
     pub published: Vec<Published>,
-    /// What is live where nothing is tuned, in the same form.
-    pub kernel: Published,
+    /// What is live where a profile of ours says nothing, in the same form: the kernel's own values first, then the
+    /// profiles of tuned that ours include.
+    pub background: Vec<Published>,
     /// Why ours differs.
     pub differences: Differences,
 }
@@ -99,10 +100,24 @@ const PUBLISHED: &[(&str, &str)] = &[
         include_str!("../../published/tuned-network-throughput.toml"),
     ),
 ];
-const KERNEL: (&str, &str) = (
-    "kernel-debian-13.toml",
-    include_str!("../../published/kernel-debian-13.toml"),
-);
+const BACKGROUND: &[(&str, &str)] = &[
+    (
+        "kernel-debian-13.toml",
+        include_str!("../../published/kernel-debian-13.toml"),
+    ),
+    (
+        "tuned-throughput-performance.toml",
+        include_str!("../../published/tuned-throughput-performance.toml"),
+    ),
+    (
+        "tuned-virtual-guest.toml",
+        include_str!("../../published/tuned-virtual-guest.toml"),
+    ),
+    (
+        "tuned-latency-performance.toml",
+        include_str!("../../published/tuned-latency-performance.toml"),
+    ),
+];
 const DIFFERENCES: (&str, &str) = (
     "differences.toml",
     include_str!("../../published/differences.toml"),
@@ -117,28 +132,24 @@ impl Library {
         let read = |(file, text): &(&str, &str)| Published::parse(file, text);
         Ok(Self {
             published: PUBLISHED.iter().map(read).collect::<Result<_, _>>()?,
-            kernel: read(&KERNEL)?,
+            background: BACKGROUND.iter().map(read).collect::<Result<_, _>>()?,
             differences: Differences::parse(DIFFERENCES.0, DIFFERENCES.1)?,
         })
     }
 
-    /// The publication with this name, what the kernel does by itself included.
+    /// The publication with this name, one of the background included.
     pub fn get(&self, name: &str) -> Option<&Published> {
         self.all().find(|published| published.name == name)
     }
 
     /// The value of a setting that is left alone, for each knob where it is known and the same on every machine.
     pub fn defaults(&self) -> Values {
-        self.kernel
-            .sets
-            .iter()
-            .flat_map(|set| set.values.clone())
-            .collect()
+        self.background.first().map(Published::values).unwrap_or_default()
     }
 
-    /// All publications, and what the kernel does by itself.
+    /// All publications, and the background.
     pub fn all(&self) -> impl Iterator<Item = &Published> {
-        self.published.iter().chain([&self.kernel])
+        self.published.iter().chain(&self.background)
     }
 }
 
@@ -152,6 +163,11 @@ impl Published {
             file: file.to_owned(),
             why,
         })
+    }
+
+    /// All its values, for a publication that has one set for every host.
+    pub fn values(&self) -> Values {
+        self.sets.iter().flat_map(|set| set.values.clone()).collect()
     }
 
     /// The values for a host; of several the ones for the nearest round-trip time, and the longer of two.
@@ -206,13 +222,31 @@ pub fn agrees(value: &Value, published: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Include;
+    use crate::knob::KnobId;
 
     #[test]
     fn every_file_that_is_built_in_can_be_read_and_names_itself() {
         let library = Library::embedded().unwrap();
-        for ((file, _), published) in PUBLISHED.iter().chain([&KERNEL]).zip(library.all()) {
+        for ((file, _), published) in PUBLISHED.iter().chain(BACKGROUND).zip(library.all()) {
             assert_eq!(*file, format!("{}.toml", published.name));
             assert!(!published.sets.is_empty(), "{file}");
+        }
+    }
+
+    #[test]
+    fn the_values_of_included_profiles_are_those_that_the_catalog_guards_against() {
+        let library = Library::embedded().unwrap();
+        for include in Include::ALL {
+            let values = library
+                .get(&format!("tuned-{}", include.name()))
+                .unwrap()
+                .values();
+            for knob in values.keys().filter_map(KnobTemplate::host_knob) {
+                let KnobId::Sysctl(key) = knob else { continue };
+                let bytes = key.replace("_ratio", "_bytes");
+                assert!(include.reset_of(&bytes).is_some(), "{}: {key}", include.name());
+            }
         }
     }
 

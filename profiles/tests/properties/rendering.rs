@@ -105,47 +105,60 @@ fn settings_of(command: &str) -> Vec<String> {
 fn check_tuned(plan: &Plan, files: &[NativeFile]) {
     let ours = format!("dtnforge-{}", plan.profile);
     let place = format!("dtnforge/tuned/profiles/{ours}/tuned.conf");
-    let conf: Vec<_> = texts(files, "dtnforge/tuned/profiles/").collect();
-    if plan.tuned_conf.is_none() {
-        assert!(conf.is_empty());
-        return;
-    }
-    assert!(files.iter().any(|file| file.path == place), "no {place}");
+    let conf = files.iter().find(|file| file.path == place);
+    assert_eq!(conf.is_some(), plan.tuned_conf.is_some());
+    let Some(conf) = conf else { return };
     assert_eq!(
         texts(files, "dtnforge/tuned/active_profile").collect::<String>(),
         format!("{ours}\n")
     );
-    let sections = tuned::read(conf[0]);
+    let sections = tuned::read(&conf.text);
+    let (mut owned, mut repeated) = (BTreeMap::new(), BTreeMap::new());
     for (section, options) in &sections {
-        let known: &[&str] = match section.as_str() {
-            "main" => &["summary", "include"],
-            "vm" => &["drop"],
-            "cpu" => &["governor"],
-            disk if disk.starts_with("disk") => &["type", "devices", "readahead"],
-            "sysctl" => {
-                let planned = |key: &String| {
-                    plan.steps
-                        .iter()
-                        .any(|step| step.knob.to_string() == format!("sysctl:{key}"))
-                };
-                let live = |key: &String| {
-                    planned(key)
-                        || plan
-                            .skipped
-                            .iter()
-                            .any(|skipped| skipped.knob == format!("sysctl:{key}"))
-                };
-                assert!(options.keys().all(live), "{options:?}");
-                continue;
+        for (option, value) in options {
+            match (section.as_str(), option.as_str()) {
+                ("main", "summary") | ("vm", "drop") => {}
+                ("main", "include") => assert!(
+                    ["throughput-performance", "virtual-guest", "latency-performance"]
+                        .contains(&value.as_str())
+                ),
+                ("sysctl", key) => drop(repeated.insert(format!("sysctl:{key}"), value.clone())),
+                ("cpu", "governor") => drop(owned.insert("cpu:governor".to_owned(), value.clone())),
+                (disk, "type") if disk.starts_with("disk") => assert_eq!(value, "disk"),
+                (disk, "devices") if disk.starts_with("disk") => {}
+                (disk, key) if disk.starts_with("disk") => owned.extend(of_each_disk(options, key, value)),
+                _ => panic!("[{section}] {option}: an option that we never write"),
             }
-            other => panic!("a section that we never write: [{other}]"),
-        };
+        }
+    }
+    let values_of = |owner: Owner| -> BTreeMap<String, String> {
+        let steps = plan.steps.iter().filter(|step| step.owner == owner);
+        steps
+            .map(|step| (step.knob.to_string(), step.to.to_string()))
+            .collect()
+    };
+    let mut planned = values_of(Owner::Tuned);
+    planned.remove("tuned:profile");
+    assert_eq!(owned, planned);
+    let live = values_of(Owner::SysctlD);
+    for (knob, value) in repeated {
+        // A value that is right already is no step, and is repeated all the same.
         assert!(
-            options.keys().all(|option| known.contains(&option.as_str())),
-            "[{section}] {options:?}"
+            live.get(&knob).is_none_or(|ours| *ours == value),
+            "{knob} has two values"
         );
     }
-    assert!(["throughput-performance", "virtual-guest"].contains(&sections["main"]["include"].as_str()));
+}
+
+/// `nvme0n1,nvme1n1` and a readahead as one knob for each disk.
+fn of_each_disk(options: &BTreeMap<String, String>, option: &str, value: &str) -> Vec<(String, String)> {
+    let key = match option {
+        "elevator" => "scheduler",
+        "readahead" => "read_ahead_kb",
+        _ => panic!("{option} is no option of a disk that we write"),
+    };
+    let knob = |disk: &str| (format!("block/{disk}:{key}"), value.to_owned());
+    options["devices"].split(',').map(knob).collect()
 }
 
 proptest! {

@@ -5,11 +5,11 @@ use crate::schema::Kind;
 
 /// Arguments of `dtnforge profile schema`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: dtnforge profile schema site > site.schema.json
-In a file, for editors with a TOML language server: #:schema ./site.schema.json")]
+#[command(after_help = "Example: dtnforge profile schema profile > profile.schema.json
+In a file, for editors with a TOML language server: #:schema ./profile.schema.json")]
 pub(super) struct SchemaArgs {
     /// The kind of file
-    #[arg(default_value = "site")]
+    #[arg(default_value = "profile")]
     kind: Kind,
 }
 

@@ -136,7 +136,7 @@ impl World<'_> {
     fn side(&self, named: &Named<'_>, for_hosts: Audience) -> Result<Side, Failure> {
         match (named, &self.host) {
             (Named::Profile(profile), Some(host)) => Ok(Side::of_plan(&host.plan(profile)?)),
-            (Named::Profile(profile), None) => Ok(Side::of_profile(profile, &self.site)),
+            (Named::Profile(profile), None) => Ok(Side::of_profile(profile, &self.site, self.library)),
             (Named::Published(published), _) => {
                 let set = published.for_host(for_hosts, self.site.rtt_ms);
                 let set = set.ok_or_else(|| bad(anyhow!(nothing_for(published, for_hosts))))?;

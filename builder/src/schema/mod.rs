@@ -1,7 +1,10 @@
 //! JSON Schema of the files that people write, for completion and checking in an editor.
 //!
-//! Each schema follows from the type that reads the file, so a key that is added there is known here. What a type
-//! cannot say (a range that crosses keys, a file that has to exist) the program still checks when it reads the file.
+//! Where it can, a schema follows from the type that reads the file, so a key that is added there is known here. What a
+//! schema cannot say (a value that depends on another, a file that has to exist) the program checks when it reads the
+//! file.
+
+mod profile;
 
 use crate::spec::SPEC_SCHEMA;
 use crate::spec::written::Written;
@@ -15,6 +18,8 @@ use serde_json::Value;
 /// A kind of file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Kind {
+    /// A profile, or a base of profiles
+    Profile,
     /// A report of a host (`dtn-firstboot detect`)
     Facts,
     /// What a site decides: `/etc/dtnforge/site.toml`, `[site]` of a spec
@@ -25,11 +30,12 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 3] = [Kind::Facts, Kind::Site, Kind::Spec];
+    pub const ALL: [Kind; 4] = [Kind::Profile, Kind::Facts, Kind::Site, Kind::Spec];
 
     /// The name used on the command line and for files.
     pub fn name(self) -> &'static str {
         match self {
+            Kind::Profile => "profile",
             Kind::Facts => "facts",
             Kind::Site => "site",
             Kind::Spec => "spec",
@@ -39,6 +45,7 @@ impl Kind {
     /// The schema.
     pub fn schema(self) -> Schema {
         match self {
+            Kind::Profile => profile::schema(),
             Kind::Facts => schema_of::<Facts>("Facts of a host, for dtnforge", FACTS_SCHEMA),
             Kind::Site => schema_of::<SiteFile>("Site decisions of dtnforge", SITE_SCHEMA),
             Kind::Spec => schema_of::<Written>("Image spec of dtnforge", SPEC_SCHEMA),
