@@ -12,7 +12,7 @@ use dtnforge_profiles::digest::Digest;
 use dtnforge_profiles::group::Group;
 use dtnforge_profiles::knob::{Disrupts, KnobId, Owner};
 use dtnforge_profiles::plan::{Origin, PLAN_SCHEMA, Plan, Step};
-use dtnforge_profiles::state::{Boot, BootKind, Reached};
+use dtnforge_profiles::state::{Boot, BootKind};
 use dtnforge_profiles::undo::Undo;
 use dtnforge_profiles::verdict::{Check, VERDICT_SCHEMA, Verdict};
 use std::cell::RefCell;
