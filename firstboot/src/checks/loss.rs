@@ -35,6 +35,13 @@ pub enum Loss {
     Sshd,
 }
 
+impl Loss {
+    /// Whether a cable, a switch or a server of addresses could be the cause.
+    pub fn is_of_the_network(&self) -> bool {
+        !matches!(self, Loss::Sshd)
+    }
+}
+
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

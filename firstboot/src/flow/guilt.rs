@@ -81,16 +81,18 @@ fn look_into_by(context: &mut Context, clock: &dyn Clock) -> anyhow::Result<Opti
         }
         Outcome::NotGuilty { without, astray } => {
             let sentence = format!(
-                "waiting for link: {without}; tuning is not the cause: without it, all {knobs} knobs taken back, there was \
-                 no network either"
+                "{}; tuning is not the cause: it is the same without it, all {knobs} knobs taken back",
+                waiting(&without)
             );
             let end = stay_committed(context, &sentence, &astray);
-            give_try_back(context);
+            if without.is_of_the_network() {
+                give_try_back(context);
+            }
             Ok(Some(end))
         }
         Outcome::NotTried { why, astray } => {
-            let sentence =
-                format!("waiting for link: {lost}; whether tuning is the cause could not be tried: {why}");
+            let waiting = waiting(&lost);
+            let sentence = format!("{waiting}; whether tuning is the cause could not be tried: {why}");
             Ok(Some(stay_committed(context, &sentence, &astray)))
         }
         Outcome::Stopped { astray } => {
@@ -98,6 +100,12 @@ fn look_into_by(context: &mut Context, clock: &dyn Clock) -> anyhow::Result<Opti
             Ok(Some(stay_committed(context, &sentence, &astray)))
         }
     }
+}
+
+/// What the node waits for.
+fn waiting(lost: &Loss) -> String {
+    let what = if lost.is_of_the_network() { "link" } else { "sshd" };
+    format!("waiting for {what}: {lost}")
 }
 
 /// The commit that the early unit put in place in this boot. One that was committed in this boot was checked by its

@@ -20,8 +20,8 @@ const RECOVERY_OF_LINK: Duration = Duration::from_secs(75);
 const SHOWS: Duration = Duration::from_secs(5);
 /// The time between two looks.
 const STEP: Duration = Duration::from_secs(2);
-/// Time for one way of the plan: each start and stop of tuned alone takes half a minute on a slow machine.
-const ONE_WAY: Duration = Duration::from_secs(300);
+/// Time for one way of the plan: a start or a stop of tuned alone may take three minutes.
+const ONE_WAY: Duration = Duration::from_secs(600);
 /// Time to have interfaces configured anew.
 const COMMAND: Duration = Duration::from_secs(20);
 

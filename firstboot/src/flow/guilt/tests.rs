@@ -248,8 +248,8 @@ fn a_cable_that_is_out_costs_nobody_anything() {
     assert_eq!((end.exit, end.reboot), (Exit::Ok, false));
     assert_eq!(
         end.sentence,
-        "committed: waiting for link: no carrier on ens2; tuning is not the cause: without it, all 2 knobs taken back, \
-         there was no network either"
+        "committed: waiting for link: no carrier on ens2; tuning is not the cause: it is the same without it, all 2 \
+         knobs taken back"
     );
     assert_eq!(node.values(), TUNED);
     node.is_settled(true);
@@ -267,6 +267,23 @@ fn a_cable_that_is_out_costs_nobody_anything() {
     );
     assert_eq!(listed(&node.host), ["dtnforge+3.efi", "stock.efi"]);
     drop(context);
+}
+
+#[test]
+fn an_sshd_that_is_gone_without_the_plan_too_is_no_dark_boot() {
+    let node = node(good_commit());
+    node.write("/proc/net/tcp", "sl\n");
+    let (end, _) = node.look_into(&|_, _| true);
+    assert_eq!(
+        end.unwrap().sentence,
+        "committed: waiting for sshd: nothing listens on a port of sshd; tuning is not the cause: it is the same \
+         without it, all 2 knobs taken back"
+    );
+    assert_eq!(
+        listed(&node.host),
+        ["dtnforge+2-1.efi", "stock.efi"],
+        "the boot is not given back"
+    );
 }
 
 #[test]
