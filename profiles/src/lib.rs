@@ -25,6 +25,7 @@ pub mod journal;
 pub mod knob;
 pub mod label;
 pub mod layer;
+pub mod lint;
 pub mod matching;
 pub mod measure;
 pub mod plan;

@@ -25,6 +25,7 @@ impl Place {
             key: key.to_owned(),
             what: what.into(),
             hint,
+            lint: "profile-form",
         }
     }
 }

@@ -19,6 +19,7 @@ mod tuned_stock;
 mod written;
 
 pub use buffer::{Bound, Buffer, LARGEST, Sized, memory_cap};
+pub(crate) use problem::closest;
 pub use problem::{Problem, Problems};
 pub use profile::{Advice, KnobLine, Match, PROFILE_SCHEMA, Profile, STOCK, Tuned, Wanted};
 pub(crate) use range::in_range;

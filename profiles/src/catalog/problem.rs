@@ -17,6 +17,8 @@ pub struct Problem {
     pub what: String,
     /// What to do about it.
     pub hint: Option<String>,
+    /// The lint that it is a finding of.
+    pub lint: &'static str,
 }
 
 impl fmt::Display for Problem {
@@ -75,6 +77,7 @@ impl<'a> Collector<'a> {
             key: key.to_owned(),
             what: what.into(),
             hint,
+            lint: "profile-form",
         });
     }
 
@@ -134,9 +137,17 @@ impl<'a> Collector<'a> {
 
 /// The candidate that looks most like `text`, for "did you mean".
 pub(super) fn nearest<'a>(text: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let scored = candidates.map(|candidate| (distance(text, candidate), candidate));
-    let (score, best) = scored.min()?;
+    let (score, best) = closest(text, candidates)?;
     (score <= text.len() / 3 + 1).then_some(best)
+}
+
+/// The candidate with the fewest single-character edits to `text`, and their number.
+pub(crate) fn closest<'a>(
+    text: &str,
+    candidates: impl Iterator<Item = &'a str>,
+) -> Option<(usize, &'a str)> {
+    let scored = candidates.map(|candidate| (distance(text, candidate), candidate));
+    scored.min()
 }
 
 /// The number of single-character edits between two texts.

@@ -1,0 +1,3 @@
+//! The readers, held against what their manual pages say.
+
+use super::*;

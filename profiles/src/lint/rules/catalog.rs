@@ -1,0 +1,205 @@
+//! The catalog of profiles: what a file lacks, and which profile no host will ever get.
+
+use crate::catalog::Catalog;
+use crate::conclude::{Conclusions, Guest, SpeedClass, StorageClass, Virtualised};
+use crate::lint::context::{Context, Missing};
+use crate::lint::definition::{Example, Lint, Needs, Severity, Theme};
+use crate::lint::finding::{Found, Place};
+use crate::matching::select;
+use crate::site::{Role, Site};
+use std::collections::BTreeSet;
+
+pub(super) const LINTS: &[Lint] = &[
+    Lint {
+        id: "profile-form",
+        severity: Severity::Error,
+        theme: Theme::Catalog,
+        needs: Needs::Files,
+        what: "A file is no profile",
+        reason: "An unknown key is a slip of the pen as often as not, and a missing one a guess. Nothing of such a file \
+                 is used; the other files are looked at all the same.",
+        source: "docs/contracts.md; profiles/src/catalog",
+        bad: Example::files(&[("site.toml", "schema = 1\nname = 'site'\ntitle = 'Site'\ncolour = 'red'\n")]),
+        good: Example::files(&[("site.toml", "schema = 1\nname = 'site'\ntitle = 'Site'\nroles = ['dtn']\n")]),
+        check: problems,
+    },
+    Lint {
+        id: "no-source",
+        severity: Severity::Error,
+        theme: Theme::Catalog,
+        needs: Needs::Files,
+        what: "A value has no reason or no source",
+        reason: "A number that nobody can trace is copied for ten years. Each value says why it is there and where it \
+                 comes from, in the file, in `show` and in the rendered files.",
+        source: "profiles/src/catalog",
+        bad: Example::files(&[(
+            "site.toml",
+            "schema = 1\nname = 'site'\ntitle = 'Site'\nroles = ['dtn']\n[[knob]]\nid = 'sysctl:vm.swappiness'\n\
+             value = 10\nwhy = 'page cache goes first'\n",
+        )]),
+        good: Example::files(&[(
+            "site.toml",
+            "schema = 1\nname = 'site'\ntitle = 'Site'\nroles = ['dtn']\n[[knob]]\nid = 'sysctl:vm.swappiness'\n\
+             value = 10\nwhy = 'page cache goes first'\nsource = 'tuned 2.25.1'\n",
+        )]),
+        check: problems,
+    },
+    Lint {
+        id: "profile-never-matches",
+        severity: Severity::Error,
+        theme: Theme::Catalog,
+        needs: Needs::Files,
+        what: "No host can match the profile",
+        reason: "Its conditions exclude each other (a speed class outside min_mbps to max_mbps), or it is for no role. \
+                 It looks like help and never is.",
+        source: "profiles/src/matching.rs",
+        bad: Example::files(&[(
+            "site.toml",
+            "schema = 1\nname = 'site'\ntitle = 'Site'\nroles = ['dtn']\n[match]\nspeed_classes = ['10G']\n\
+             min_mbps = 25000\n",
+        )]),
+        good: Example::files(&[(
+            "site.toml",
+            "schema = 1\nname = 'site'\ntitle = 'Site'\nroles = ['dtn']\n[match]\nspeed_classes = ['25G']\n\
+             min_mbps = 25000\n",
+        )]),
+        check: never_matches,
+    },
+    Lint {
+        id: "profile-shadowed",
+        severity: Severity::Warning,
+        theme: Theme::Catalog,
+        needs: Needs::Files,
+        what: "Another profile is chosen for every host that matches",
+        reason: "Of the profiles that fit, the one that asks for most wins, then the name. A profile that asks for no \
+                 more than others, wherever it fits, is chosen only by name. Tried with every role, link speed, store \
+                 and kind of machine.",
+        source: "profiles/src/matching.rs",
+        bad: Example::files(&[
+            ("a.toml", "schema = 1\nname = 'a'\ntitle = 'A'\nroles = ['dtn']\n"),
+            ("b.toml", "schema = 1\nname = 'b'\ntitle = 'B'\nroles = ['dtn']\n"),
+        ]),
+        good: Example::files(&[
+            ("a.toml", "schema = 1\nname = 'a'\ntitle = 'A'\nroles = ['dtn']\n"),
+            (
+                "b.toml",
+                "schema = 1\nname = 'b'\ntitle = 'B'\nroles = ['dtn']\n[match]\nstorage = ['nvme']\n",
+            ),
+        ]),
+        check: shadowed,
+    },
+];
+
+/// Adds the problems of catalog files that are of the lint that is looking.
+pub(super) fn problems(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
+    let lint = found.lint();
+    for file in &context.catalog {
+        for problem in file.problems.iter().filter(|problem| problem.lint == lint) {
+            let message = match problem.key.as_str() {
+                "" => problem.what.clone(),
+                key => format!("key `{key}`: {}", problem.what),
+            };
+            let hint = problem.hint.clone().unwrap_or_else(|| "`dtnforge profile schema` has the form".to_owned());
+            found.at(&Place::new(&file.path, problem.line), message, hint);
+        }
+    }
+    Ok(())
+}
+
+/// Which profiles are chosen for some host, and which fit at all.
+#[derive(Default)]
+struct Reached {
+    fitting: BTreeSet<String>,
+    chosen: BTreeSet<String>,
+}
+
+/// Tries every kind of host that the profiles can tell apart.
+fn reached(catalog: &Catalog, site: &Site) -> Reached {
+    let mut reached = Reached::default();
+    for role in Role::ALL {
+        let site = Site {
+            role: Some(role),
+            profile: None,
+            ..site.clone()
+        };
+        for seen in hosts(catalog) {
+            let selection = select(catalog, &seen, &site);
+            let fitting = selection.ranked.iter().filter(|ranked| ranked.against.is_empty());
+            reached.fitting.extend(fitting.map(|ranked| ranked.name.clone()));
+            reached.chosen.extend(selection.chosen.map(|profile| profile.name.clone()));
+        }
+    }
+    reached
+}
+
+/// One host of each kind: the edges of each speed that a profile names, each store, guest or not.
+fn hosts(catalog: &Catalog) -> Vec<Conclusions> {
+    let mut hosts = Vec::new();
+    for mbps in speeds(catalog) {
+        for storage_class in StorageClass::ALL {
+            for guest in [Guest::Yes, Guest::No, Guest::CannotTell] {
+                hosts.push(host(mbps, storage_class, guest));
+            }
+        }
+    }
+    hosts
+}
+
+fn speeds(catalog: &Catalog) -> BTreeSet<u32> {
+    let mut speeds = BTreeSet::from([1, 100, 1_000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000]);
+    for profile in catalog.profiles() {
+        let matching = &profile.matching;
+        speeds.extend(matching.min_mbps);
+        speeds.extend(matching.max_mbps);
+        speeds.extend(matching.max_mbps.and_then(|mbps| mbps.checked_add(1)));
+    }
+    speeds
+}
+
+fn host(mbps: u32, storage_class: StorageClass, guest: Guest) -> Conclusions {
+    Conclusions {
+        data_nics: vec!["data".to_owned()],
+        speed_class: SpeedClass::of(mbps),
+        link_mbps: Some(mbps),
+        link_stated: false,
+        storage_class,
+        data_disks: Vec::new(),
+        virtualised: Virtualised {
+            guest,
+            sign: String::new(),
+        },
+        numa_node: None,
+        cannot_tell: Vec::new(),
+        why: Vec::new(),
+        findings: Vec::new(),
+    }
+}
+
+fn never_matches(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
+    let reached = reached(&context.profiles(), context.site());
+    for (file, profile) in context.catalog.iter().filter_map(|file| Some((file, file.profile.as_ref()?))) {
+        if !profile.is_stock() && !reached.fitting.contains(&profile.name) {
+            found.at(
+                &file.name_at,
+                format!("no host can match {}", profile.name),
+                "look at its roles and at [match]: all of them have to hold at once",
+            );
+        }
+    }
+    Ok(())
+}
+
+fn shadowed(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
+    let reached = reached(&context.profiles(), context.site());
+    for (file, profile) in context.catalog.iter().filter_map(|file| Some((file, file.profile.as_ref()?))) {
+        if reached.fitting.contains(&profile.name) && !reached.chosen.contains(&profile.name) {
+            found.at(
+                &file.name_at,
+                format!("{} is never chosen: for each host that it fits, another profile asks for more, or has a name that \
+                         comes first", profile.name),
+                "ask for something that the others do not, or remove it",
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,239 @@
+//! How TCP behaves: what must stay on, and what is a choice for one role only.
+
+use crate::lint::context::{Context, Missing};
+use crate::lint::definition::{Example, Lint, Needs, Severity, Theme};
+use crate::lint::finding::Found;
+use crate::lint::setting::Origin;
+use crate::site::Role;
+
+pub(super) const LINTS: &[Lint] = &[
+    Lint {
+        id: "timestamps-off",
+        severity: Severity::Error,
+        theme: Theme::Tcp,
+        needs: Needs::Files,
+        what: "TCP timestamps are off",
+        reason: "Without timestamps there is no protection against wrapped sequence numbers (PAWS; at 100 Gb/s they \
+                 wrap in a third of a second), and fewer RTT samples for autotuning. Guides that switch them off to \
+                 save 12 bytes are obsolete.",
+        source: "RFC 7323; ESnet fasterdata, host-tuning/linux",
+        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_timestamps = 0\n")]),
+        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_timestamps = 1\n")]),
+        check: |context, found| {
+            must_not_be(context, found, "net.ipv4.tcp_timestamps", 0, "large windows lose PAWS and RTT samples")
+        },
+    },
+    Lint {
+        id: "sack-off",
+        severity: Severity::Error,
+        theme: Theme::Tcp,
+        needs: Needs::Files,
+        what: "Selective acknowledgements are off",
+        reason: "Each loss in a large window then costs a round trip, or the whole window again.",
+        source: "RFC 2018; kernel Documentation/networking/ip-sysctl.rst (tcp_sack)",
+        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_sack = 0\n")]),
+        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_sack = 1\n")]),
+        check: |context, found| {
+            must_not_be(context, found, "net.ipv4.tcp_sack", 0, "a loss in a large window costs a round trip each")
+        },
+    },
+    Lint {
+        id: "window-scaling-off",
+        severity: Severity::Error,
+        theme: Theme::Tcp,
+        needs: Needs::Files,
+        what: "Window scaling is off",
+        reason: "A window is then at most 64 KiB: 5 Mb/s at 100 ms, whatever the buffers are.",
+        source: "RFC 7323",
+        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_window_scaling = 0\n")]),
+        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_window_scaling = 1\n")]),
+        check: |context, found| {
+            must_not_be(context, found, "net.ipv4.tcp_window_scaling", 0, "no window is larger than 64 KiB")
+        },
+    },
+    Lint {
+        id: "autotuning-off",
+        severity: Severity::Error,
+        theme: Theme::Tcp,
+        needs: Needs::Files,
+        what: "Autotuning of the receive buffer is off",
+        reason: "Each socket keeps the start value of tcp_rmem, 128 KiB by default: 5 Mb/s at 100 ms. tcp_rmem[2] then \
+                 has no effect.",
+        source: "kernel Documentation/networking/ip-sysctl.rst (tcp_moderate_rcvbuf)",
+        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_moderate_rcvbuf = 0\n")]),
+        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_moderate_rcvbuf = 1\n")]),
+        check: |context, found| {
+            must_not_be(context, found, "net.ipv4.tcp_moderate_rcvbuf", 0, "buffers stay at the start of tcp_rmem")
+        },
+    },
+    Lint {
+        id: "mtu-probing-always",
+        severity: Severity::Warning,
+        theme: Theme::Tcp,
+        needs: Needs::Files,
+        what: "Path MTU probing starts with small packets on every connection",
+        reason: "2 begins each connection at tcp_base_mss and takes each loss for a packet that was too large: on a \
+                 lossy path the segments stay small and the ramp is slow. 1 probes only once a black hole is \
+                 suspected.",
+        source: "ESnet fasterdata, host-tuning/linux; kernel Documentation/networking/ip-sysctl.rst",
+        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_mtu_probing = 2\n")]),
+        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_mtu_probing = 1\n")]),
+        check: mtu_probing,
+    },
+    Lint {
+        id: "shrink-window",
+        severity: Severity::Warning,
+        theme: Theme::Tcp,
+        needs: Needs::Files,
+        what: "TCP may take back a window that it has offered",
+        reason: "A sender then sees data rejected that it was allowed to send. RFC 9293 discourages it; it is meant for \
+                 hosts that run out of memory, not for transfers.",
+        source: "kernel Documentation/networking/ip-sysctl.rst (tcp_shrink_window); RFC 9293, 3.8.6",
+        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_shrink_window = 1\n")]),
+        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_shrink_window = 0\n")]),
+        check: |context, found| {
+            must_not_be(context, found, "net.ipv4.tcp_shrink_window", 1, "offered windows are taken back")
+        },
+    },
+    Lint {
+        id: "metrics-and-role",
+        severity: Severity::Warning,
+        theme: Theme::Tcp,
+        needs: Needs::Role,
+        what: "tcp_no_metrics_save does not fit the role",
+        reason: "The cache starts a connection from what the last one to the same host saw. A measurement must not \
+                 depend on the one before (1 is right for perfsonar); request-response lives from it (0 is right for \
+                 remote-processing and xrootd-frontend). For bulk transfers both are defensible, so a dtn is not \
+                 judged.",
+        source: "perfsonar/toolkit, configure_sysctl; kernel Documentation/networking/ip-sysctl.rst",
+        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_no_metrics_save = 1\n")])
+            .role("remote-processing"),
+        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_no_metrics_save = 1\n")])
+            .role("perfsonar"),
+        check: metrics,
+    },
+    Lint {
+        id: "bbr-version-1",
+        severity: Severity::Warning,
+        theme: Theme::Tcp,
+        needs: Needs::Files,
+        what: "bbr is made the default of the host",
+        reason: "The bbr of mainline kernels is version 1: beside cubic, or with a shallow buffer at the bottleneck, it \
+                 takes more than its share and retransmits much. A data challenge that compared both saw no gain; some \
+                 paths with microbursts do gain. So it is a choice for a path that was measured, not a default. The \
+                 name cannot tell a version 3 from outside the mainline. A profile of the catalog that names bbr has \
+                 given its reason and is not judged.",
+        source: "arXiv 2505.07741; arXiv 2603.12660 (the favourable case); perfsonar/pscheduler#256",
+        bad: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.tcp_congestion_control = bbr\nnet.core.default_qdisc = fq\n",
+        )]),
+        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_congestion_control = cubic\n")]),
+        check: bbr,
+    },
+    Lint {
+        id: "bbr-unpaced",
+        severity: Severity::Error,
+        theme: Theme::Tcp,
+        needs: Needs::Host,
+        what: "bbr without fq, on a kernel whose TCP cannot pace",
+        reason: "bbr depends on pacing. TCP paces by itself since Linux 4.20; before that the queue discipline fq has \
+                 to. On a later kernel any queue discipline will do.",
+        source: "ESnet fasterdata, packet-pacing; Linux 4.20, net/ipv4/tcp_output.c",
+        bad: Example::files(&[(
+            "site.toml",
+            "schema = 1\nname = 'site'\ntitle = 'Site'\nroles = ['dtn']\n[[knob]]\n\
+             id = 'sysctl:net.ipv4.tcp_congestion_control'\nvalue = 'bbr'\nwhy = 'w'\nsource = 's'\n",
+        )])
+        .on("[host]\nkernel = '4.18.0-553.el8.x86_64'\n"),
+        good: Example::files(&[(
+            "site.toml",
+            "schema = 1\nname = 'site'\ntitle = 'Site'\nroles = ['dtn']\n[[knob]]\n\
+             id = 'sysctl:net.ipv4.tcp_congestion_control'\nvalue = 'bbr'\nwhy = 'w'\nsource = 's'\n",
+        )])
+        .on("[host]\nkernel = '6.12.41+deb13-amd64'\n"),
+        check: bbr_unpaced,
+    },
+];
+
+fn must_not_be(
+    context: &Context<'_>,
+    found: &mut Found<'_>,
+    name: &str,
+    bad: i128,
+    effect: &str,
+) -> Result<(), Missing> {
+    let settings = context.sysctl(name).filter(|setting| setting.integer() == Some(bad));
+    for setting in settings {
+        let hint = format!("set it to {}, the kernel's default, or remove the line", 1 - bad);
+        found.at(&setting.place, format!("{}: {effect}", setting.shown()), hint);
+    }
+    Ok(())
+}
+
+fn mtu_probing(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
+    let always = context.sysctl("net.ipv4.tcp_mtu_probing").filter(|setting| setting.integer() >= Some(2));
+    for setting in always {
+        let message = format!("{}: every connection starts small, and a loss keeps it small", setting.shown());
+        found.at(&setting.place, message, "set it to 1, which probes only once a black hole is suspected");
+    }
+    Ok(())
+}
+
+fn metrics(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
+    for setting in context.sysctl("net.ipv4.tcp_no_metrics_save") {
+        let roles = match setting.origin {
+            Origin::Catalog(index) => context.catalog.get(index).map(|file| file.roles()).unwrap_or_default(),
+            _ => vec![context.role()?],
+        };
+        let (Some(value), Some(role)) = (setting.integer(), roles.first()) else {
+            continue;
+        };
+        let (wanted, why) = match role {
+            Role::Perfsonar => (1, "a test starts from what the last one saw"),
+            Role::RemoteProcessing | Role::XrootdFrontend => (0, "each short connection starts from nothing"),
+            Role::Dtn => continue,
+        };
+        if (value != 0) != (wanted != 0) {
+            let message = format!("{} on a {role} host: {why}", setting.shown());
+            found.at(&setting.place, message, format!("set it to {wanted} for this role"));
+        }
+    }
+    Ok(())
+}
+
+fn bbr(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
+    let key = "net.ipv4.tcp_congestion_control";
+    let foreign = context.sysctl(key).filter(|setting| !matches!(setting.origin, Origin::Catalog(_)));
+    for setting in foreign.filter(|setting| setting.value == "bbr") {
+        found.at(
+            &setting.place,
+            format!("{}: mainline bbr is version 1, unfair beside cubic where they share a bottleneck", setting.shown()),
+            "keep cubic, unless a comparison on your own paths says otherwise",
+        );
+    }
+    Ok(())
+}
+
+fn bbr_unpaced(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
+    let bbr: Vec<_> = context
+        .sysctl("net.ipv4.tcp_congestion_control")
+        .filter(|setting| setting.value == "bbr")
+        .collect();
+    for setting in bbr {
+        // The facts say which kernel it is; without them a kernel of today is meant.
+        if context.facts().is_err() || context.kernel.version >= (4, 20) {
+            continue;
+        }
+        let same = |other: &&crate::lint::setting::Setting| other.origin == setting.origin;
+        let fq = context.sysctl("net.core.default_qdisc").filter(same).any(|other| other.value == "fq");
+        if !fq {
+            found.at(
+                &setting.place,
+                format!("{}: nothing paces on the kernel {}, and bbr needs pacing", setting.shown(), context.kernel.name),
+                "set net.core.default_qdisc to fq as well",
+            );
+        }
+    }
+    Ok(())
+}
