@@ -5,6 +5,7 @@
 
 mod exit_codes;
 mod knobs;
+mod lints;
 mod markdown;
 mod schemas;
 
@@ -19,6 +20,7 @@ fn pages() -> Pages {
     pages.extend([
         ("knobs.md".to_owned(), knobs::page()),
         ("exit-codes.md".to_owned(), exit_codes::page()),
+        ("lints.md".to_owned(), lints::page()),
     ]);
     pages.extend(schemas::files());
     pages

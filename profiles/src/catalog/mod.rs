@@ -95,6 +95,11 @@ impl Catalog {
         Self::parse(embedded::FILES)
     }
 
+    /// Name and text of each file that is built into the program.
+    pub fn embedded_files() -> impl Iterator<Item = (&'static str, &'static str)> {
+        embedded::FILES.iter().copied()
+    }
+
     /// Reads a list of (file name, text).
     ///
     /// # Errors

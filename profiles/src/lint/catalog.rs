@@ -87,10 +87,10 @@ fn what(id: &KnobTemplate) -> Option<What> {
     let device: DeviceId = "data".parse().ok()?;
     Some(match id.knob_of(&device) {
         KnobId::Sysctl(key) => What::Sysctl(SysctlKey::parse(&key)),
-        KnobId::Nic(_, key) => What::Nic(Device::Any, key),
-        KnobId::Block(_, key) => What::Block(Device::Any, key),
+        KnobId::Nic(_, key) => What::Nic(Device::unknown(), key),
+        KnobId::Block(_, key) => What::Block(Device::unknown(), key),
         KnobId::Qdisc(..) => What::Qdisc(
-            Device::Any,
+            Device::unknown(),
             Qdisc {
                 root: false,
                 options: Vec::new(),

@@ -5,6 +5,7 @@ use super::finding::Place;
 use super::input::{Input, Source};
 use super::kernel::Kernel;
 use super::order::{self, OrderedFile};
+use super::reached::Reached;
 use super::read::{BadLine, Command, Rule, commands, rules, settings_of, udev_calls};
 use super::setting::{Origin, Setting};
 use super::tuned::{self, TunedProfile};
@@ -12,6 +13,7 @@ use crate::catalog::Catalog;
 use crate::conclude::{Conclusions, conclude};
 use crate::facts::Facts;
 use crate::site::{Role, Site};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// What a lint would have to know to judge what it saw.
@@ -50,6 +52,7 @@ pub(super) struct Context<'a> {
     /// The kernel that is judged for.
     pub(super) kernel: Kernel,
     seen: Option<Conclusions>,
+    reached: OnceCell<Reached>,
 }
 
 impl<'a> Context<'a> {
@@ -68,6 +71,7 @@ impl<'a> Context<'a> {
             settings: Vec::new(),
             kernel: facts.and_then(Kernel::of).unwrap_or_else(Kernel::of_debian_13),
             seen: facts.map(|facts| conclude(facts, &input.site)),
+            reached: OnceCell::new(),
         };
         context.settings = context.all_settings();
         context
@@ -118,13 +122,18 @@ impl<'a> Context<'a> {
         self.sysctl(name).filter(foreign).min_by_key(rank)
     }
 
+    /// Which profiles are chosen for some host; computed once.
+    pub(super) fn reached(&self) -> &Reached {
+        self.reached.get_or_init(|| Reached::of(&self.profiles(), self.site()))
+    }
+
     /// The profiles that were read without a mistake.
-    pub(super) fn profiles(&self) -> Catalog {
+    fn profiles(&self) -> Catalog {
         self.catalog.iter().filter_map(|file| file.profile.clone()).collect()
     }
 
     /// What the site says.
-    pub(super) fn site(&self) -> &Site {
+    fn site(&self) -> &Site {
         &self.input.site
     }
 

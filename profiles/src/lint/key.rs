@@ -48,6 +48,11 @@ impl SysctlKey {
         self.path == other.path || (self.is_glob() && matches_path(&self.path, &other.path))
     }
 
+    /// Whether one part of a name, or the name of a device, is of a glob.
+    pub(super) fn matches_name(glob: &str, name: &str) -> bool {
+        matches_part(glob, name)
+    }
+
     /// The last part of the name.
     pub(super) fn leaf(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()

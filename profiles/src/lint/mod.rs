@@ -15,7 +15,7 @@ mod input;
 mod kernel;
 mod key;
 mod order;
-mod page;
+mod reached;
 mod read;
 mod report;
 mod rules;
@@ -27,7 +27,6 @@ mod tuned;
 pub use definition::{Example, Lint, Needs, Severity, Theme};
 pub use finding::Finding;
 pub use input::{BadInput, Form, Input, Source};
-pub use page::page;
 pub use report::{NotJudged, Report};
 
 use context::Context;

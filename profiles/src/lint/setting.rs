@@ -30,8 +30,10 @@ pub(super) enum What {
 pub(super) enum Device {
     /// A name.
     Named(String),
-    /// A variable, a pattern, or a match that is not looked at.
-    Any,
+    /// Names, some of them globs; `*` is every device.
+    Patterns(Vec<String>),
+    /// A variable, or a match that is not looked at; the text is as it is written.
+    Unknown(String),
 }
 
 /// A call of `tc qdisc add|replace|change`.
@@ -152,31 +154,57 @@ impl Setting {
 }
 
 impl Device {
-    /// A name, unless it is a variable or a pattern.
+    /// A name, one or more globs separated by `,` or `|`, or a text that is no name of a device.
     pub(super) fn of(text: &str) -> Self {
         let plain = |c: char| c.is_ascii_alphanumeric() || "._:@-".contains(c);
-        if !text.is_empty() && text.chars().all(plain) {
-            Device::Named(text.to_owned())
-        } else {
-            Device::Any
+        let glob = |c: char| plain(c) || "*?[]".contains(c);
+        let names: Vec<&str> = text.split([',', '|', ' ']).filter(|name| !name.is_empty()).collect();
+        match names[..] {
+            [name] if name.chars().all(plain) => Device::Named(name.to_owned()),
+            [_, ..] if names.iter().all(|name| name.chars().all(glob)) => {
+                Device::Patterns(names.into_iter().map(str::to_owned).collect())
+            }
+            _ => Device::Unknown(text.to_owned()),
+        }
+    }
+
+    /// Every device of a kind.
+    pub(super) fn all() -> Self {
+        Device::Patterns(vec!["*".to_owned()])
+    }
+
+    /// A device of which nothing is said.
+    pub(super) fn unknown() -> Self {
+        Device::Unknown("<dev>".to_owned())
+    }
+
+    /// Whether both are, or include, the same device for certain.
+    pub(super) fn meets(&self, other: &Device) -> bool {
+        match (self, other) {
+            (Device::Named(a), Device::Named(b)) => a == b,
+            (Device::Named(name), Device::Patterns(patterns)) | (Device::Patterns(patterns), Device::Named(name)) => {
+                patterns.iter().any(|pattern| SysctlKey::matches_name(pattern, name))
+            }
+            // Two globs meet for certain when they are the same, or one is everything.
+            (Device::Patterns(a), Device::Patterns(b)) => {
+                a.iter().any(|pattern| pattern == "*" || b.contains(pattern)) || b.iter().any(|pattern| pattern == "*")
+            }
+            _ => false,
         }
     }
 
     /// Whether both may mean the same device.
     pub(super) fn may_be(&self, other: &Device) -> bool {
-        match (self, other) {
-            (Device::Named(a), Device::Named(b)) => a == b,
-            _ => true,
-        }
+        matches!((self, other), (Device::Unknown(_), _) | (_, Device::Unknown(_))) || self.meets(other)
     }
 }
 
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Device::Named(name) => name,
-            Device::Any => "<dev>",
-        })
+        match self {
+            Device::Named(text) | Device::Unknown(text) => f.pad(text),
+            Device::Patterns(patterns) => f.pad(&patterns.join(",")),
+        }
     }
 }
 

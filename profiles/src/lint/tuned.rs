@@ -199,7 +199,7 @@ fn settings(options: &[Merging], profile: usize) -> Vec<Setting> {
             continue;
         }
         let kind = of(section, "type").unwrap_or(section);
-        let device = of(section, "devices").map_or(Device::Any, Device::of);
+        let device = of(section, "devices").map_or_else(Device::all, Device::of);
         for (what, value) in meanings(kind, &held.option, &held.value, &device) {
             let (modifier, value) = modified(&value);
             let mut setting = Setting::new(what, value, held.place.clone(), Origin::Tuned(profile));

@@ -122,13 +122,13 @@ fn no_number(field: &str) -> Refused {
 
 fn budget(value: &str, kernel: &Kernel) -> Result<(), Refused> {
     let min = kernel.smallest_budget_usecs();
-    numbers(value, 1, min, INT_MAX, kernel).map_err(|refused| match number(value.trim()) {
-        Some(_) => Refused::new(
-            format!("{}: its smallest value is two ticks of the timer, {min} us here", refused.why),
+    match number(value.trim()) {
+        Some(usecs) if usecs < i128::from(min) => Err(Refused::new(
+            format!("its smallest value is two ticks of the timer, {min} us on the kernel {}", kernel.name),
             format!("write {min} or more"),
-        ),
-        None => refused,
-    })
+        )),
+        _ => numbers(value, 1, min, INT_MAX, kernel),
+    }
 }
 
 /// How many fields a vector has; `None` for a key that is none.
@@ -183,7 +183,7 @@ mod tests {
             ("net.ipv4.tcp_rmem", "1024 87380 4194304", "from 4096"),
             ("net.ipv4.tcp_ecn", "3", "from 0 to 2"),
             ("net.ipv4.tcp_sack", "256", "a byte from 0 to 255"),
-            ("net.core.netdev_budget_usecs", "4000", "two ticks of the timer, 8000 us here"),
+            ("net.core.netdev_budget_usecs", "4000", "two ticks of the timer, 8000 us on the kernel 6.12 (Debian 13)"),
             ("net.ipv4.tcp_available_congestion_control", "bbr", "only be read"),
             ("vm.dirty_bytes", "0", "from 8192"),
             ("net.core.somaxconn", "", "no value"),

@@ -65,7 +65,7 @@ fn tc(arguments: &[&str]) -> Option<Call> {
     if !"qdisc".starts_with(object) || !["add", "replace", "change"].contains(verb) {
         return None;
     }
-    let mut device = Device::Any;
+    let mut device = Device::unknown();
     let mut root = false;
     let mut words = rest.iter();
     loop {
@@ -117,12 +117,12 @@ fn ip(arguments: &[&str]) -> Vec<Call> {
     }
     let rest: Vec<&str> = words.copied().collect();
     let named = rest.iter().position(|word| *word == "dev").and_then(|at| rest.get(at + 1));
-    let device = named.or(rest.first()).map_or(Device::Any, |word| Device::of(word));
+    let device = named.or(rest.first()).map_or_else(Device::unknown, |word| Device::of(word));
     link_values(&rest, &device)
 }
 
 fn ifconfig(arguments: &[&str]) -> Vec<Call> {
-    let device = arguments.first().map_or(Device::Any, |word| Device::of(word));
+    let device = arguments.first().map_or_else(Device::unknown, |word| Device::of(word));
     link_values(arguments, &device)
 }
 

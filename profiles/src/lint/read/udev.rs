@@ -114,7 +114,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
 /// Everything that the actions of a rule set.
 pub(in crate::lint) fn udev_calls(rule: &Rule) -> Vec<Call> {
     let device = rule.matched("KERNEL").or_else(|| rule.matched("NAME"));
-    let device = device.map_or(Device::Any, Device::of);
+    let device = device.map_or_else(Device::unknown, Device::of);
     let is_action = |token: &&Token| !matches!(token.operator, "==" | "!=" | "-=");
     let actions = rule.tokens.iter().filter(is_action);
     actions.flat_map(|token| calls_of(token, rule, &device)).collect()
@@ -122,7 +122,7 @@ pub(in crate::lint) fn udev_calls(rule: &Rule) -> Vec<Call> {
 
 fn calls_of(token: &Token, rule: &Rule, device: &Device) -> Vec<Call> {
     let what = match (token.key.as_str(), token.attribute.as_str()) {
-        ("RUN", "" | "program") => return run(&token.value),
+        ("RUN", "" | "program") => return run(&token.value, device),
         ("SYSCTL", key) => What::Sysctl(SysctlKey::parse(&format!("/{}", key.replace('.', "/")))),
         ("ATTR", "tx_queue_len") => What::Nic(device.clone(), "txqueuelen".to_owned()),
         ("ATTR", "mtu") if rule.matched("SUBSYSTEM") != Some("block") => What::Nic(device.clone(), "mtu".to_owned()),
@@ -136,7 +136,20 @@ fn calls_of(token: &Token, rule: &Rule, device: &Device) -> Vec<Call> {
     vec![Call { what, value }]
 }
 
-/// udev splits the words of `RUN` itself, at blanks and single quotes; it starts no shell.
-fn run(program: &str) -> Vec<Call> {
-    simple_commands(0, program).iter().flat_map(settings_of).collect()
+/// Names that udev puts in for the device of the event.
+const OF_EVENT: [&str; 5] = ["$name", "$kernel", "%k", "$env{INTERFACE}", "$env{DEVNAME}"];
+
+/// What a program sets. udev splits its words at blanks and quotes, and starts no shell.
+fn run(program: &str, device: &Device) -> Vec<Call> {
+    let calls = simple_commands(0, program).into_iter().flat_map(|command| settings_of(&command));
+    calls.map(|call| of_device(call, device)).collect()
+}
+
+fn of_device(mut call: Call, device: &Device) -> Call {
+    if let What::Nic(of, _) | What::Qdisc(of, _) | What::Block(of, _) = &mut call.what
+        && matches!(of, Device::Unknown(text) if OF_EVENT.contains(&text.as_str()))
+    {
+        *of = device.clone();
+    }
+    call
 }

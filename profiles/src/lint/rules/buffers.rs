@@ -268,17 +268,25 @@ fn over_memory(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missi
             found.at(
                 &setting.place,
                 format!(
-                    "{}: {streams} streams of {} can hold {}, more than the {} at which TCP is under pressure here",
+                    "{}: {} of {} can hold {}, more than the {} at which TCP is under pressure here",
                     setting.shown(),
+                    count(streams),
                     size(most),
                     size(sum),
                     size(whole(pressure))
                 ),
-                format!("at most {} for {streams} streams on this host", size(whole(fits))),
+                format!("at most {} for {} on this host", size(whole(fits)), count(streams)),
             );
         }
     }
     Ok(())
+}
+
+fn count(streams: u32) -> String {
+    match streams {
+        1 => "1 stream".to_owned(),
+        _ => format!("{streams} streams"),
+    }
 }
 
 /// A number of bytes out of a computation, cut to a whole one.
@@ -299,8 +307,9 @@ fn below_link(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missin
             found.at(
                 &setting.place,
                 format!(
-                    "{}: {streams} streams of {} carry {} at {rtt_ms} ms, and the link {}",
+                    "{}: {} of {} carry {} at {rtt_ms} ms, and the link {}",
                     setting.shown(),
+                    count(streams),
                     gbps(stream_mbps),
                     gbps(sum),
                     gbps(f64::from(mbps))

@@ -1,13 +1,8 @@
 //! The catalog of profiles: what a file lacks, and which profile no host will ever get.
 
-use crate::catalog::Catalog;
-use crate::conclude::{Conclusions, Guest, SpeedClass, StorageClass, Virtualised};
 use crate::lint::context::{Context, Missing};
 use crate::lint::definition::{Example, Lint, Needs, Severity, Theme};
 use crate::lint::finding::{Found, Place};
-use crate::matching::select;
-use crate::site::{Role, Site};
-use std::collections::BTreeSet;
 
 pub(super) const LINTS: &[Lint] = &[
     Lint {
@@ -106,77 +101,8 @@ pub(super) fn problems(context: &Context<'_>, found: &mut Found<'_>) -> Result<(
     Ok(())
 }
 
-/// Which profiles are chosen for some host, and which fit at all.
-#[derive(Default)]
-struct Reached {
-    fitting: BTreeSet<String>,
-    chosen: BTreeSet<String>,
-}
-
-/// Tries every kind of host that the profiles can tell apart.
-fn reached(catalog: &Catalog, site: &Site) -> Reached {
-    let mut reached = Reached::default();
-    for role in Role::ALL {
-        let site = Site {
-            role: Some(role),
-            profile: None,
-            ..site.clone()
-        };
-        for seen in hosts(catalog) {
-            let selection = select(catalog, &seen, &site);
-            let fitting = selection.ranked.iter().filter(|ranked| ranked.against.is_empty());
-            reached.fitting.extend(fitting.map(|ranked| ranked.name.clone()));
-            reached.chosen.extend(selection.chosen.map(|profile| profile.name.clone()));
-        }
-    }
-    reached
-}
-
-/// One host of each kind: the edges of each speed that a profile names, each store, guest or not.
-fn hosts(catalog: &Catalog) -> Vec<Conclusions> {
-    let mut hosts = Vec::new();
-    for mbps in speeds(catalog) {
-        for storage_class in StorageClass::ALL {
-            for guest in [Guest::Yes, Guest::No, Guest::CannotTell] {
-                hosts.push(host(mbps, storage_class, guest));
-            }
-        }
-    }
-    hosts
-}
-
-fn speeds(catalog: &Catalog) -> BTreeSet<u32> {
-    let mut speeds = BTreeSet::from([1, 100, 1_000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000]);
-    for profile in catalog.profiles() {
-        let matching = &profile.matching;
-        speeds.extend(matching.min_mbps);
-        speeds.extend(matching.max_mbps);
-        speeds.extend(matching.max_mbps.and_then(|mbps| mbps.checked_add(1)));
-    }
-    speeds
-}
-
-fn host(mbps: u32, storage_class: StorageClass, guest: Guest) -> Conclusions {
-    Conclusions {
-        data_nics: vec!["data".to_owned()],
-        speed_class: SpeedClass::of(mbps),
-        link_mbps: Some(mbps),
-        link_stated: false,
-        storage_class,
-        data_disks: Vec::new(),
-        virtualised: Virtualised {
-            guest,
-            sign: String::new(),
-        },
-        numa_node: None,
-        cannot_tell: Vec::new(),
-        why: Vec::new(),
-        findings: Vec::new(),
-    }
-}
-
 fn never_matches(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
-    let reached = reached(&context.profiles(), context.site());
+    let reached = context.reached();
     for (file, profile) in context.catalog.iter().filter_map(|file| Some((file, file.profile.as_ref()?))) {
         if !profile.is_stock() && !reached.fitting.contains(&profile.name) {
             found.at(
@@ -190,7 +116,7 @@ fn never_matches(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Mis
 }
 
 fn shadowed(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
-    let reached = reached(&context.profiles(), context.site());
+    let reached = context.reached();
     for (file, profile) in context.catalog.iter().filter_map(|file| Some((file, file.profile.as_ref()?))) {
         if reached.fitting.contains(&profile.name) && !reached.chosen.contains(&profile.name) {
             found.at(

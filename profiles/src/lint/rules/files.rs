@@ -3,7 +3,7 @@
 use crate::lint::context::{Context, Missing};
 use crate::lint::definition::{Example, Lint, Needs, Severity, Theme};
 use crate::lint::finding::{Found, Place};
-use crate::lint::order::{Directory, Reading};
+use crate::lint::order::{Directory, OrderedFile, Reading};
 use crate::lint::setting::{Origin, Setting, State};
 
 pub(super) const LINTS: &[Lint] = &[
@@ -38,7 +38,7 @@ pub(super) const LINTS: &[Lint] = &[
     },
     Lint {
         id: "name-not-read",
-        severity: Severity::Error,
+        severity: Severity::Warning,
         theme: Theme::Files,
         needs: Needs::Files,
         what: "A file in sysctl.d whose name does not end in .conf is not read",
@@ -151,7 +151,10 @@ fn key_twice(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing
 }
 
 fn name_not_read(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
-    for file in context.sysctl_files.iter().filter(|file| file.reading == Reading::NoConf) {
+    // A README is no file of values.
+    let has_values = |file: &&OrderedFile| file.content.assignments.iter().any(|line| line.key.path().contains('/'));
+    let files = context.sysctl_files.iter().filter(|file| file.reading == Reading::NoConf);
+    for file in files.filter(has_values) {
         let message = format!("{} is not read: its name does not end in .conf", file.name);
         found.at(&Place::new(&file.path, 0), message, "rename it, or move it out of the directory");
     }

@@ -205,8 +205,9 @@ fn vector_form(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missi
             continue;
         }
         if numbers.len() != fields {
-            let message = format!("{}: {} numbers, and the key has {fields}", setting.shown(), numbers.len());
-            found.at(&setting.place, message, format!("write {fields} numbers"));
+            let (is, wanted) = (count(numbers.len()), count(fields));
+            let message = format!("{}: {is}, and the key has {wanted}", setting.shown());
+            found.at(&setting.place, message, format!("write {wanted}"));
         } else if !numbers.is_sorted() {
             found.at(
                 &setting.place,
@@ -216,6 +217,13 @@ fn vector_form(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missi
         }
     }
     Ok(())
+}
+
+fn count(numbers: usize) -> String {
+    match numbers {
+        1 => "one number".to_owned(),
+        _ => format!("{numbers} numbers"),
+    }
 }
 
 fn pages_not_bytes(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {

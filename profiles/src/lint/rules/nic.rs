@@ -203,7 +203,7 @@ fn nic_of<'b>(context: &'b Context<'_>, device: &Device) -> Option<&'b Nic> {
     let nics = &context.facts().ok()?.nics;
     match device {
         Device::Named(name) => nics.iter().find(|nic| nic.name.as_ref() == Some(name)),
-        Device::Any => nics.first().filter(|_| nics.len() == 1),
+        _ => nics.first().filter(|_| nics.len() == 1),
     }
 }
 

@@ -88,7 +88,14 @@ fn two_owners(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missin
             }
             found.at(
                 &setting.place,
-                format!("{} of {}, and {} of {} at {}", setting.shown(), owner(setting), other.value, owner(other), other.place),
+                format!(
+                    "{} in {}, and {} in {} ({})",
+                    setting.shown(),
+                    owner(setting),
+                    other.shown(),
+                    owner(other),
+                    other.place
+                ),
                 "set it in one of the two, or to the same value in both",
             );
         }
@@ -101,7 +108,7 @@ fn same_knob(a: &What, b: &What) -> bool {
     match (a, b) {
         (What::Sysctl(a), What::Sysctl(b)) => a.path() == b.path() || are_twins(a, b),
         (What::Nic(device, a), What::Nic(other, b)) | (What::Block(device, a), What::Block(other, b)) => {
-            a == b && device.may_be(other)
+            a == b && device.meets(other)
         }
         (What::Governor, What::Governor) => true,
         (What::Sysfs(a), What::Sysfs(b)) => a == b,
@@ -120,6 +127,11 @@ fn are_twins(a: &SysctlKey, b: &SysctlKey) -> bool {
 fn disagree(setting: &Setting, other: &Setting) -> bool {
     if setting.what != other.what && matches!((setting.key(), other.key()), (Some(a), Some(b)) if a.path() != b.path()) {
         return true;
+    }
+    // tuned takes the first of several governors that the CPU has.
+    if setting.what == What::Governor {
+        let names = |setting: &Setting| setting.value.split('|').map(|name| name.trim().to_owned()).collect::<Vec<_>>();
+        return !names(setting).iter().any(|name| names(other).contains(name));
     }
     let (modified, plain) = match setting.modifier {
         Modifier::None => (other, setting),
@@ -169,7 +181,13 @@ fn tuned_resets(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Miss
             if let Some(why) = why_lost(context, setting, tuned) {
                 found.at(
                     &setting.place,
-                    format!("{}: the tuned profile {} sets {} ({}), and {why}", setting.shown(), profile.name, tuned.shown(), tuned.place),
+                    format!(
+                        "{}: the tuned profile {} sets {} at {}, and {why}",
+                        setting.shown(),
+                        profile.name,
+                        tuned.shown(),
+                        tuned.place
+                    ),
                     "repeat the value in the [sysctl] section of the profile, and keep the file in /etc/sysctl.d",
                 );
             }
