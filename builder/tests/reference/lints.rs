@@ -22,7 +22,10 @@ pub(crate) fn page() -> String {
     for theme in Theme::ALL {
         let lints: Vec<&Lint> = registry().filter(|lint| lint.theme == theme).collect();
         text += &format!("## {}\n\n", theme.heading());
-        text += &table(&["lint", "severity", "what it finds"], lints.iter().map(|lint| row(lint)));
+        text += &table(
+            &["lint", "severity", "what it finds"],
+            lints.iter().map(|lint| row(lint)),
+        );
         for lint in lints {
             text += &entry(lint);
         }
@@ -31,7 +34,11 @@ pub(crate) fn page() -> String {
 }
 
 fn row(lint: &Lint) -> Vec<String> {
-    vec![format!("[{0}](#{0})", lint.id), name(lint.severity), prose(lint.what)]
+    vec![
+        format!("[{0}](#{0})", lint.id),
+        name(lint.severity),
+        prose(lint.what),
+    ]
 }
 
 fn entry(lint: &Lint) -> String {

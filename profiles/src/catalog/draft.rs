@@ -25,7 +25,7 @@ impl Place {
             key: key.to_owned(),
             what: what.into(),
             hint,
-            lint: "profile-form",
+            lint: Problem::FORM,
         }
     }
 }

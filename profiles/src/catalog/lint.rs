@@ -23,7 +23,11 @@ fn out_of_range(line: &DraftLine) -> Vec<Problem> {
     // Any size will do for the formula: it is capped where it is computed.
     let value = line.line.value.resolve(Some(1 << 20));
     if let Some(Err(what)) = value.map(|value| in_range(line.line.definition, &value)) {
-        problems.push(line.value_at.problem("value", what, None));
+        problems.push(
+            line.value_at
+                .problem("value", what, None)
+                .of("value-out-of-range"),
+        );
     }
     if line.line.ram_divisor.is_some() && line.line.definition.unit != "byte" {
         let what = "only a value in byte can follow the memory";
@@ -35,8 +39,9 @@ fn out_of_range(line: &DraftLine) -> Vec<Problem> {
 fn twice(before: &[DraftLine], line: &DraftLine) -> Option<Problem> {
     let known = before.iter().any(|other| other.line.id == line.line.id);
     known.then(|| {
-        line.id_at
-            .problem("id", format!("{} stands twice", line.line.id), None)
+        let what = format!("{} stands twice", line.line.id);
+        let hint = Some("keep one of the two".to_owned());
+        line.id_at.problem("id", what, hint).of("key-twice")
     })
 }
 
@@ -71,7 +76,7 @@ fn wrong_owner(line: &DraftLine, merged: &Merged) -> Option<Problem> {
     if line.line.definition.pattern == "tuned:profile" {
         let what = "tuned:profile follows from the [tuned] table, which would be its second owner";
         let hint = Some("remove this entry".to_owned());
-        return Some(line.id_at.problem("id", what, hint));
+        return Some(line.id_at.problem("id", what, hint).of("two-owners"));
     }
     let homeless = line.line.definition.owner == Owner::Tuned && merged.tuned.is_none();
     homeless.then(|| {
@@ -79,7 +84,8 @@ fn wrong_owner(line: &DraftLine, merged: &Merged) -> Option<Problem> {
             "{} is owned by tuned, and the profile has no [tuned] table",
             line.line.id
         );
-        line.id_at.problem("id", what, None)
+        let hint = Some("add a [tuned] table, or extend a base that has one".to_owned());
+        line.id_at.problem("id", what, hint).of("two-owners")
     })
 }
 
@@ -97,7 +103,7 @@ fn two_leaves(merged: &Merged) -> Option<Problem> {
             "set sysctl:net.core.default_qdisc to {:?} as well",
             leaf.line.value.as_str()
         );
-        leaf.value_at.problem("value", what, Some(hint))
+        leaf.value_at.problem("value", what, Some(hint)).of("two-owners")
     })
 }
 
@@ -120,7 +126,7 @@ fn wrong_repeats(tuned: &DraftTuned, merged: &Merged) -> Vec<Problem> {
                     id.value
                 );
                 let hint = Some("remove it from `repeat`".to_owned());
-                problems.push(id.at.problem("repeat", what, hint));
+                problems.push(id.at.problem("repeat", what, hint).of("two-owners"));
             }
         }
     }
@@ -144,7 +150,7 @@ fn missing_repeats(tuned: &DraftTuned, merged: &Merged, at: &Place) -> Vec<Probl
             line.line.id
         );
         let hint = format!("add \"{}\" to `repeat` in [tuned]", line.line.id);
-        at.problem("repeat", what, Some(hint))
+        at.problem("repeat", what, Some(hint)).of("tuned-resets")
     };
     missing.map(problem).collect()
 }

@@ -10,6 +10,7 @@ mod check;
 mod draft;
 mod embedded;
 mod lint;
+mod places;
 mod problem;
 mod profile;
 mod range;
@@ -19,6 +20,7 @@ mod tuned_stock;
 mod written;
 
 pub use buffer::{Bound, Buffer, LARGEST, Sized, memory_cap};
+pub(crate) use places::Places;
 pub(crate) use problem::closest;
 pub use problem::{Problem, Problems};
 pub use profile::{Advice, KnobLine, Match, PROFILE_SCHEMA, Profile, STOCK, Tuned, Wanted};

@@ -21,6 +21,16 @@ pub struct Problem {
     pub lint: &'static str,
 }
 
+impl Problem {
+    /// The lint of a file that is no profile.
+    pub(super) const FORM: &'static str = "profile-form";
+
+    /// The same as a finding of a lint.
+    pub(super) fn of(self, lint: &'static str) -> Self {
+        Self { lint, ..self }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file)?;
@@ -71,14 +81,20 @@ impl<'a> Collector<'a> {
 
     /// A problem at a byte range of the file.
     pub(super) fn add(&mut self, at: Range<usize>, key: &str, what: impl Into<String>, hint: Option<String>) {
-        self.problems.push(Problem {
-            file: self.file.to_owned(),
-            line: self.line_of(at.start),
-            key: key.to_owned(),
-            what: what.into(),
-            hint,
-            lint: "profile-form",
-        });
+        self.add_of(Problem::FORM, at, key, what, hint);
+    }
+
+    /// A problem that is a finding of a lint of its own.
+    pub(super) fn add_of(
+        &mut self,
+        lint: &'static str,
+        at: Range<usize>,
+        key: &str,
+        what: impl Into<String>,
+        hint: Option<String>,
+    ) {
+        let problem = self.place(at).problem(key, what, hint);
+        self.problems.push(problem.of(lint));
     }
 
     /// Where a byte range of the file begins.
@@ -142,10 +158,7 @@ pub(super) fn nearest<'a>(text: &str, candidates: impl Iterator<Item = &'a str>)
 }
 
 /// The candidate with the fewest single-character edits to `text`, and their number.
-pub(crate) fn closest<'a>(
-    text: &str,
-    candidates: impl Iterator<Item = &'a str>,
-) -> Option<(usize, &'a str)> {
+pub(crate) fn closest<'a>(text: &str, candidates: impl Iterator<Item = &'a str>) -> Option<(usize, &'a str)> {
     let scored = candidates.map(|candidate| (distance(text, candidate), candidate));
     scored.min()
 }

@@ -178,9 +178,14 @@ fn tuned(merged: &Merged) -> Option<Tuned> {
 }
 
 /// The profile for one speed: its name, its hosts, the formula's input, and only the lines that are for it.
+/// The name of the profile for one speed.
+pub(super) fn name_for(name: &str, class: SpeedClass) -> String {
+    name.replace(SPEED, &class.name().to_ascii_lowercase())
+}
+
 fn for_speed(whole: &Profile, class: SpeedClass) -> Profile {
     let mut profile = whole.clone();
-    profile.name = profile.name.replace(SPEED, &class.name().to_ascii_lowercase());
+    profile.name = name_for(&profile.name, class);
     profile.title = profile.title.replace(SPEED, class.name());
     profile.matching.speed_classes = vec![class];
     if let Some(mbps) = class.mbps() {

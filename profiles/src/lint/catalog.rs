@@ -1,85 +1,107 @@
-//! Files of the catalog: what is wrong in each, and what their profiles set.
+//! The catalog that is looked at: what is wrong in its files, and what its profiles set.
 
 use super::finding::Place;
-use super::input::Source;
+use super::input::{Input, Source};
 use super::key::SysctlKey;
 use super::setting::{Device, Origin, Qdisc, Setting, What};
-use crate::catalog::{Catalog, KnobTemplate, Problem, Problems, Profile};
+use crate::catalog::{Catalog, KnobLine, KnobTemplate, Places, Problem, Problems, Profile};
 use crate::device::DeviceId;
 use crate::knob::KnobId;
-use crate::site::Role;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-/// One file, with the profiles that came out of it.
-#[derive(Debug, Clone)]
-pub(super) struct CatalogFile {
-    pub(super) path: Arc<str>,
-    pub(super) profile: Option<Profile>,
-    /// Where the profile says its name.
-    pub(super) name_at: Place,
+/// The files of a catalog, and the profiles that came out of them.
+#[derive(Debug, Default)]
+pub(super) struct CatalogView {
+    /// What is wrong in the files; then there are no profiles.
     pub(super) problems: Vec<Problem>,
+    /// The profiles of these files.
+    pub(super) profiles: Vec<ProfileView>,
+    /// These profiles and those that they are laid over.
+    pub(super) whole: Catalog,
+}
+
+/// One profile.
+#[derive(Debug)]
+pub(super) struct ProfileView {
+    pub(super) profile: Profile,
+    /// Where its name stands.
+    pub(super) name_at: Place,
+    /// What it sets. A value of the buffer formula is left out: it is sized for each host.
     pub(super) settings: Vec<Setting>,
 }
 
-impl CatalogFile {
-    /// Reads all files; a name that stands in two of them is a problem of the second.
-    pub(super) fn read_all(sources: &[Source]) -> Vec<Self> {
-        let mut files: Vec<Self> = sources.iter().enumerate().map(|(index, source)| file(index, source)).collect();
-        let pairs: Vec<(&str, &str)> = sources.iter().map(|source| (source.path.as_str(), source.text.as_str())).collect();
-        if let Err(Problems(problems)) = Catalog::parse(&pairs) {
-            for problem in problems {
-                let file = files.iter_mut().find(|file| *file.path == *problem.file);
-                if let Some(file) = file.filter(|file| !file.problems.contains(&problem)) {
-                    file.problems.push(problem);
-                }
+/// Where the values of one file stand, and the profiles that come out of it.
+type FilePlaces = HashMap<Arc<str>, Places>;
+
+impl CatalogView {
+    /// Reads all files of the input over the catalog beneath.
+    pub(super) fn of(input: &Input) -> Self {
+        let files = input.profiles.iter().map(|source| (&source.path, &source.text));
+        let files: Vec<(&String, &String)> = files.collect();
+        let whole = match input.beneath.clone().with_files(&files) {
+            Ok(whole) => whole,
+            Err(Problems(problems)) => {
+                return Self {
+                    problems,
+                    ..Self::default()
+                };
             }
+        };
+        let places = places(&input.profiles);
+        let mut views = Vec::new();
+        for (path, file) in &places {
+            let profiles = file.profiles.iter().filter_map(|name| whole.get(name));
+            views.extend(profiles.map(|profile| (profile.clone(), Place::new(path, file.name))));
         }
-        files
-    }
-
-    /// The roles of its profile.
-    pub(super) fn roles(&self) -> Vec<Role> {
-        self.profile.as_ref().map(|profile| profile.roles.clone()).unwrap_or_default()
-    }
-}
-
-fn file(index: usize, source: &Source) -> CatalogFile {
-    let path: Arc<str> = source.path.as_str().into();
-    let (profile, problems) = match Profile::parse(&source.path, &source.text) {
-        Ok(profile) => (Some(profile), Vec::new()),
-        Err(Problems(problems)) => (None, problems),
-    };
-    let line = source.text.lines().position(|line| line.trim_start().starts_with("name"));
-    CatalogFile {
-        name_at: Place::new(&path, line.map_or(0, |line| line + 1)),
-        settings: profile.iter().flat_map(|profile| settings(profile, index, source, &path)).collect(),
-        profile,
-        problems,
-        path,
+        views.sort_by(|a, b| a.0.name.cmp(&b.0.name));
+        let profiles = views.into_iter().enumerate();
+        Self {
+            profiles: profiles
+                .map(|(index, (profile, name_at))| ProfileView {
+                    settings: settings(&profile, index, &name_at, &places),
+                    profile,
+                    name_at,
+                })
+                .collect(),
+            whole,
+            problems: Vec::new(),
+        }
     }
 }
 
-/// What a profile sets. A value of the buffer formula is left out: it is sized for each host.
-fn settings(profile: &Profile, index: usize, source: &Source, path: &Arc<str>) -> Vec<Setting> {
+fn places(sources: &[Source]) -> FilePlaces {
+    let places = sources.iter().filter_map(|source| {
+        let places = Places::of(&source.path, &source.text)?;
+        Some((source.path.as_str().into(), places))
+    });
+    places.collect()
+}
+
+fn settings(profile: &Profile, index: usize, name_at: &Place, places: &FilePlaces) -> Vec<Setting> {
     let lines = profile.knobs.iter().filter_map(|knob| {
-        let value = knob.value.resolve(None)?;
-        let what = what(&knob.id)?;
-        let place = Place::new(path, line_of(&source.text, &knob.id));
+        let (value, what) = (knob.value.resolve(None)?, what(&knob.id)?);
+        let place = place_of(knob, name_at, places)?;
         Some(Setting::new(what, value.as_str(), place, Origin::Catalog(index)))
     });
     lines.collect()
 }
 
-/// The line of a value in the text of a profile; 0 when it is written in another way than ours.
-fn line_of(text: &str, id: &KnobTemplate) -> usize {
-    let id = id.to_string();
-    let mut lines = text.lines().enumerate().skip_while(|(_, line)| {
-        let line = line.trim_start();
-        !line.starts_with("id") || !line.contains(&format!("\"{id}\"")) && !line.contains(&format!("'{id}'"))
-    });
-    let Some((at, _)) = lines.next() else { return 0 };
-    let mut rest = lines.take_while(|(_, line)| !line.trim_start().starts_with('['));
-    rest.find(|(_, line)| line.trim_start().starts_with("value")).map_or(at + 1, |(at, _)| at + 1)
+/// Where a value stands: in the profile's own file, or in that of its base. A base that is not among the files is
+/// somebody else's to look at.
+fn place_of(knob: &KnobLine, name_at: &Place, places: &FilePlaces) -> Option<Place> {
+    let line = |file: &Places| {
+        file.values
+            .iter()
+            .find(|(id, _)| *id == knob.id)
+            .map(|(_, line)| *line)
+    };
+    if knob.inherited_from.is_none() {
+        let line = places.get(&name_at.file).and_then(line)?;
+        return Some(Place::new(&name_at.file, line));
+    }
+    let mut bases = places.iter().filter(|(_, file)| file.base == knob.inherited_from);
+    bases.find_map(|(path, file)| line(file).map(|line| Place::new(path, line)))
 }
 
 fn what(id: &KnobTemplate) -> Option<What> {

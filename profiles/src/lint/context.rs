@@ -1,6 +1,6 @@
 //! All inputs, read once, and the questions that lints ask of them.
 
-use super::catalog::CatalogFile;
+use super::catalog::CatalogView;
 use super::finding::Place;
 use super::input::{Input, Source};
 use super::kernel::Kernel;
@@ -9,7 +9,6 @@ use super::reached::Reached;
 use super::read::{BadLine, Command, Rule, commands, rules, settings_of, udev_calls};
 use super::setting::{Origin, Setting};
 use super::tuned::{self, TunedProfile};
-use crate::catalog::Catalog;
 use crate::conclude::{Conclusions, conclude};
 use crate::facts::Facts;
 use crate::site::{Role, Site};
@@ -44,7 +43,7 @@ pub(super) struct Context<'a> {
     pub(super) tuned_reapplies: bool,
     pub(super) udev: Vec<UdevRule>,
     pub(super) scripts: Vec<Script>,
-    pub(super) catalog: Vec<CatalogFile>,
+    pub(super) catalog: CatalogView,
     /// Lines that are not of their file's form, in udev rules.
     pub(super) bad_rules: Vec<(Place, BadLine)>,
     /// All assignments.
@@ -66,7 +65,7 @@ impl<'a> Context<'a> {
             tuned_reapplies: tuned::reapplies_sysctl(&input.tuned),
             udev,
             scripts: input.scripts.iter().map(script).collect(),
-            catalog: CatalogFile::read_all(&input.profiles),
+            catalog: CatalogView::of(input),
             bad_rules,
             settings: Vec::new(),
             kernel: facts.and_then(Kernel::of).unwrap_or_else(Kernel::of_debian_13),
@@ -89,7 +88,8 @@ impl<'a> Context<'a> {
                 }));
             }
         }
-        settings.extend(self.catalog.iter().flat_map(|file| file.settings.clone()));
+        let profiles = self.catalog.profiles.iter();
+        settings.extend(profiles.flat_map(|view| view.settings.clone()));
         settings
     }
 
@@ -100,7 +100,8 @@ impl<'a> Context<'a> {
 
     /// Those that take effect and are not of our catalog, whose sizes are fitted to a host by its plan.
     pub(super) fn foreign(&self) -> impl Iterator<Item = &Setting> {
-        self.live().filter(|setting| !matches!(setting.origin, Origin::Catalog(_)))
+        self.live()
+            .filter(|setting| !matches!(setting.origin, Origin::Catalog(_)))
     }
 
     /// The live settings of one sysctl, given by its dotted name; a glob gives way to the key itself.
@@ -124,12 +125,8 @@ impl<'a> Context<'a> {
 
     /// Which profiles are chosen for some host; computed once.
     pub(super) fn reached(&self) -> &Reached {
-        self.reached.get_or_init(|| Reached::of(&self.profiles(), self.site()))
-    }
-
-    /// The profiles that were read without a mistake.
-    fn profiles(&self) -> Catalog {
-        self.catalog.iter().filter_map(|file| file.profile.clone()).collect()
+        self.reached
+            .get_or_init(|| Reached::of(&self.catalog.whole, self.site()))
     }
 
     /// What the site says.
@@ -149,7 +146,11 @@ impl<'a> Context<'a> {
 
     /// The memory of the host, byte.
     pub(super) fn memory(&self) -> Result<f64, Missing> {
-        let gib = self.facts()?.host.memory_gib.filter(|gib| gib.is_finite() && *gib > 0.0);
+        let gib = self
+            .facts()?
+            .host
+            .memory_gib
+            .filter(|gib| gib.is_finite() && *gib > 0.0);
         gib.map(|gib| gib * 1_073_741_824.0)
             .ok_or(Missing("`memory_gib` in the facts of the host"))
     }
@@ -194,7 +195,8 @@ fn udev_rules(sources: &[Source]) -> (Vec<UdevRule>, Vec<(Place, BadLine)>) {
         all.extend(rules.into_iter().map(|rule| {
             let place = Place::new(&path, rule.line);
             let calls = udev_calls(&rule).into_iter();
-            let settings = calls.map(|call| Setting::new(call.what, &call.value, place.clone(), Origin::Udev));
+            let settings =
+                calls.map(|call| Setting::new(call.what, &call.value, place.clone(), Origin::Udev));
             UdevRule {
                 settings: settings.collect(),
                 place,

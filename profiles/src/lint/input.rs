@@ -1,5 +1,6 @@
 //! What is to be looked at: texts with their paths, and what is known of the host.
 
+use crate::catalog::Catalog;
 use crate::facts::{BadFacts, Facts};
 use crate::site::{OutOfRange, Role, Site, SiteFile};
 
@@ -59,6 +60,8 @@ impl Form {
 pub struct Input {
     /// Profiles, TOML.
     pub profiles: Vec<Source>,
+    /// The catalog that they are laid over: its bases may be extended, and its profiles are matched beside theirs.
+    pub beneath: Catalog,
     /// Files of sysctl.d.
     pub sysctl: Vec<Source>,
     /// Profiles of tuned.
@@ -94,6 +97,7 @@ impl Input {
     pub fn new(site: Site) -> Self {
         Self {
             profiles: Vec::new(),
+            beneath: Catalog::default(),
             sysctl: Vec::new(),
             tuned: Vec::new(),
             tuned_library: Vec::new(),

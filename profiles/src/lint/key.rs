@@ -163,7 +163,11 @@ mod tests {
             ),
         ] {
             let key = SysctlKey::parse(written);
-            assert_eq!((key.path(), key.to_string().as_str()), (path, dotted), "{written}");
+            assert_eq!(
+                (key.path(), key.to_string().as_str()),
+                (path, dotted),
+                "{written}"
+            );
         }
     }
 

@@ -66,11 +66,18 @@ impl OrderedFile {
 /// All files, in the order in which they are read.
 pub(super) fn ordered(sources: &[Source]) -> Vec<OrderedFile> {
     let mut files: Vec<OrderedFile> = sources.iter().map(file).collect();
-    let texts: Vec<(&str, &str)> = sources.iter().map(|source| (name_of(&source.path), source.text.as_str())).collect();
+    let texts: Vec<(&str, &str)> = sources
+        .iter()
+        .map(|source| (name_of(&source.path), source.text.as_str()))
+        .collect();
     mask(&mut files);
-    for file in files.iter_mut().filter(|file| file.directory == Directory::SysctlConf) {
+    for file in files
+        .iter_mut()
+        .filter(|file| file.directory == Directory::SysctlConf)
+    {
         let own = texts.iter().find(|(name, _)| *name == "sysctl.conf");
-        let linked = |(name, text): &(&str, &str)| *name == "99-sysctl.conf" && own.is_some_and(|own| own.1 == *text);
+        let linked =
+            |(name, text): &(&str, &str)| *name == "99-sysctl.conf" && own.is_some_and(|own| own.1 == *text);
         if texts.iter().any(linked) {
             file.reading = Reading::Linked;
         }
@@ -113,7 +120,8 @@ fn directory_of(path: &str) -> Directory {
 
 fn mask(files: &mut [OrderedFile]) {
     let known = |file: &OrderedFile| {
-        !matches!(file.directory, Directory::SysctlConf | Directory::Elsewhere) && file.reading == Reading::Read
+        !matches!(file.directory, Directory::SysctlConf | Directory::Elsewhere)
+            && file.reading == Reading::Read
     };
     let mut nearest: HashMap<String, (Directory, Arc<str>)> = HashMap::new();
     for file in files.iter().filter(|file| known(file)) {
@@ -135,7 +143,11 @@ fn mask(files: &mut [OrderedFile]) {
 /// The assignments of all files that are read, each with whether it wins.
 pub(super) fn settings(files: &[OrderedFile]) -> Vec<Setting> {
     let mut settings: Vec<Setting> = Vec::new();
-    for (index, file) in files.iter().enumerate().filter(|(_, file)| file.reading == Reading::Read) {
+    for (index, file) in files
+        .iter()
+        .enumerate()
+        .filter(|(_, file)| file.reading == Reading::Read)
+    {
         for assignment in &file.content.assignments {
             let Some(value) = &assignment.value else { continue };
             let place = Place::new(&file.path, assignment.line);

@@ -19,7 +19,10 @@ impl Reached {
     /// Tries every kind of host that the profiles can tell apart.
     pub(super) fn of(catalog: &Catalog, site: &Site) -> Self {
         let mut reached = Self::default();
-        let roles: BTreeSet<Role> = catalog.profiles().flat_map(|profile| profile.roles.clone()).collect();
+        let roles: BTreeSet<Role> = catalog
+            .profiles()
+            .flat_map(|profile| profile.roles.clone())
+            .collect();
         for role in roles {
             let site = Site {
                 role: Some(role),
@@ -30,20 +33,27 @@ impl Reached {
                 let selection = select(catalog, &seen, &site);
                 let fitting = selection.ranked.iter().filter(|ranked| ranked.against.is_empty());
                 reached.fitting.extend(fitting.map(|ranked| ranked.name.clone()));
-                reached.chosen.extend(selection.chosen.map(|profile| profile.name.clone()));
+                reached
+                    .chosen
+                    .extend(selection.chosen.map(|profile| profile.name.clone()));
             }
         }
         reached
     }
 }
 
-/// One host of each kind: the edges of each speed that a profile names, each store, guest or not.
+/// One host of each kind: the edges of each speed that a profile names, each store, each driver, guest or not.
 fn hosts(catalog: &Catalog) -> Vec<Conclusions> {
     let mut hosts = Vec::new();
+    let named = catalog
+        .profiles()
+        .flat_map(|profile| profile.matching.drivers.clone());
+    let drivers: BTreeSet<Option<String>> = named.map(Some).chain([None]).collect();
     for mbps in speeds(catalog) {
         for storage_class in StorageClass::ALL {
             for guest in [Guest::Yes, Guest::No, Guest::CannotTell] {
-                hosts.push(host(mbps, storage_class, guest));
+                let of_driver = |driver: &Option<String>| host(mbps, storage_class, guest, driver.clone());
+                hosts.extend(drivers.iter().map(of_driver));
             }
         }
     }
@@ -51,7 +61,9 @@ fn hosts(catalog: &Catalog) -> Vec<Conclusions> {
 }
 
 fn speeds(catalog: &Catalog) -> BTreeSet<u32> {
-    let mut speeds = BTreeSet::from([1, 100, 1_000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000]);
+    let mut speeds = BTreeSet::from([
+        1, 100, 1_000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000,
+    ]);
     for profile in catalog.profiles() {
         let matching = &profile.matching;
         speeds.extend(matching.min_mbps);
@@ -61,9 +73,10 @@ fn speeds(catalog: &Catalog) -> BTreeSet<u32> {
     speeds
 }
 
-fn host(mbps: u32, storage_class: StorageClass, guest: Guest) -> Conclusions {
+fn host(mbps: u32, storage_class: StorageClass, guest: Guest, driver: Option<String>) -> Conclusions {
     Conclusions {
         data_nics: vec!["data".to_owned()],
+        drivers: driver.into_iter().collect(),
         speed_class: SpeedClass::of(mbps),
         link_mbps: Some(mbps),
         link_stated: false,

@@ -29,7 +29,10 @@ const UNREADABLE: &str = "profile-form";
 impl Report {
     /// The number of findings of a severity.
     pub fn count(&self, severity: Severity) -> usize {
-        self.findings.iter().filter(|finding| finding.severity == severity).count()
+        self.findings
+            .iter()
+            .filter(|finding| finding.severity == severity)
+            .count()
     }
 
     /// The exit code: 2 when a file is no profile at all, 1 for an error, with `strict` also for a warning.

@@ -1,8 +1,8 @@
 //! One assignment, wherever it was read: what is set, to what, where, and whether it takes effect.
 
 use super::finding::Place;
-use super::key::SysctlKey;
 use super::kernel::number;
+use super::key::SysctlKey;
 use std::fmt;
 use std::sync::Arc;
 
@@ -158,7 +158,10 @@ impl Device {
     pub(super) fn of(text: &str) -> Self {
         let plain = |c: char| c.is_ascii_alphanumeric() || "._:@-".contains(c);
         let glob = |c: char| plain(c) || "*?[]".contains(c);
-        let names: Vec<&str> = text.split([',', '|', ' ']).filter(|name| !name.is_empty()).collect();
+        let names: Vec<&str> = text
+            .split([',', '|', ' '])
+            .filter(|name| !name.is_empty())
+            .collect();
         match names[..] {
             [name] if name.chars().all(plain) => Device::Named(name.to_owned()),
             [_, ..] if names.iter().all(|name| name.chars().all(glob)) => {
@@ -182,12 +185,14 @@ impl Device {
     pub(super) fn meets(&self, other: &Device) -> bool {
         match (self, other) {
             (Device::Named(a), Device::Named(b)) => a == b,
-            (Device::Named(name), Device::Patterns(patterns)) | (Device::Patterns(patterns), Device::Named(name)) => {
-                patterns.iter().any(|pattern| SysctlKey::matches_name(pattern, name))
-            }
+            (Device::Named(name), Device::Patterns(patterns))
+            | (Device::Patterns(patterns), Device::Named(name)) => patterns
+                .iter()
+                .any(|pattern| SysctlKey::matches_name(pattern, name)),
             // Two globs meet for certain when they are the same, or one is everything.
             (Device::Patterns(a), Device::Patterns(b)) => {
-                a.iter().any(|pattern| pattern == "*" || b.contains(pattern)) || b.iter().any(|pattern| pattern == "*")
+                a.iter().any(|pattern| pattern == "*" || b.contains(pattern))
+                    || b.iter().any(|pattern| pattern == "*")
             }
             _ => false,
         }

@@ -14,12 +14,20 @@ const fn profile(
     include: Option<&'static str>,
     options: &'static [(&'static str, &'static str, &'static str)],
 ) -> StockProfile {
-    StockProfile { name, include, options }
+    StockProfile {
+        name,
+        include,
+        options,
+    }
 }
 
 /// The profiles that a server includes.
 const PROFILES: &[StockProfile] = &[
-    profile("balanced", None, &[("cpu", "governor", "schedutil|ondemand|powersave")]),
+    profile(
+        "balanced",
+        None,
+        &[("cpu", "governor", "schedutil|ondemand|powersave")],
+    ),
     profile("powersave", None, &[("cpu", "governor", "ondemand|powersave")]),
     profile(
         "throughput-performance",
@@ -86,12 +94,36 @@ const PROFILES: &[StockProfile] = &[
 
 /// Others that tuned ships, of which nothing is known here.
 const OTHERS: &[&str] = &[
-    "atomic-guest", "atomic-host", "aws", "balanced-battery", "cpu-partitioning", "cpu-partitioning-powersave",
-    "default", "desktop", "desktop-powersave", "enterprise-storage", "hpc-compute", "intel-sst",
-    "laptop-ac-powersave", "laptop-battery-powersave", "mssql", "openshift", "openshift-control-plane",
-    "openshift-node", "optimize-serial-console", "oracle", "postgresql", "realtime", "realtime-virtual-guest",
-    "realtime-virtual-host", "sap-hana", "sap-hana-kvm-guest", "sap-netweaver", "server-powersave",
-    "spectrumscale-ece", "spindown-disk",
+    "atomic-guest",
+    "atomic-host",
+    "aws",
+    "balanced-battery",
+    "cpu-partitioning",
+    "cpu-partitioning-powersave",
+    "default",
+    "desktop",
+    "desktop-powersave",
+    "enterprise-storage",
+    "hpc-compute",
+    "intel-sst",
+    "laptop-ac-powersave",
+    "laptop-battery-powersave",
+    "mssql",
+    "openshift",
+    "openshift-control-plane",
+    "openshift-node",
+    "optimize-serial-console",
+    "oracle",
+    "postgresql",
+    "realtime",
+    "realtime-virtual-guest",
+    "realtime-virtual-host",
+    "sap-hana",
+    "sap-hana-kvm-guest",
+    "sap-netweaver",
+    "server-powersave",
+    "spectrumscale-ece",
+    "spindown-disk",
 ];
 
 /// The profile with this name, when its values are known.
@@ -106,6 +138,11 @@ pub(super) fn exists(name: &str) -> bool {
 
 /// The profile of tuned that a name was meant to be.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    let names = PROFILES.iter().map(|profile| profile.name).chain(OTHERS.iter().copied());
-    crate::catalog::closest(name, names).filter(|(distance, _)| *distance <= 2).map(|(_, name)| name)
+    let names = PROFILES
+        .iter()
+        .map(|profile| profile.name)
+        .chain(OTHERS.iter().copied());
+    crate::catalog::closest(name, names)
+        .filter(|(distance, _)| *distance <= 2)
+        .map(|(_, name)| name)
 }

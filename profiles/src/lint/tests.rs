@@ -22,8 +22,17 @@ fn every_id_is_kebab_case_and_stands_once() {
 #[test]
 fn every_lint_has_its_reason_and_its_source() {
     for lint in registry() {
-        assert!(!lint.what.ends_with('.') && lint.what.len() < 110, "{}: {}", lint.id, lint.what);
-        assert!(lint.reason.ends_with('.') && lint.reason.len() > 60, "{}", lint.id);
+        assert!(
+            !lint.what.ends_with('.') && lint.what.len() < 110,
+            "{}: {}",
+            lint.id,
+            lint.what
+        );
+        assert!(
+            lint.reason.ends_with('.') && lint.reason.len() > 60,
+            "{}",
+            lint.id
+        );
         assert!(!lint.source.is_empty(), "{}", lint.id);
     }
 }
@@ -34,7 +43,11 @@ fn the_bad_example_of_each_lint_is_found_and_nothing_else_is_found_in_it() {
         let found = findings(&lint.bad);
         assert!(!found.is_empty(), "{}: nothing found in its bad example", lint.id);
         for finding in found {
-            assert_eq!(finding.lint, lint.id, "in the bad example of {}: {finding}", lint.id);
+            assert_eq!(
+                finding.lint, lint.id,
+                "in the bad example of {}: {finding}",
+                lint.id
+            );
         }
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct TunedProfile {
     pub(super) bad: Vec<BadLine>,
     /// Names that it includes and that there are no profiles of.
     pub(super) missing: Vec<(Place, String)>,
-    /// Options that a later line of the same file sets again: the place of the first, the option, the later line.
+    /// Options that a later line of the same file sets to another value: the place, the option, the line that wins.
     pub(super) twice: Vec<(Place, String, usize)>,
     pub(super) settings: Vec<Setting>,
     /// Whether it has a section of the plugin sysctl: only then does tuned read sysctl.d again.
@@ -40,7 +40,9 @@ struct Merging {
 
 /// Whether tuned reads sysctl.d again after its own values; a tuned-main.conf may say that it does not.
 pub(super) fn reapplies_sysctl(sources: &[Source]) -> bool {
-    let main = sources.iter().filter(|source| source.path.ends_with("tuned-main.conf"));
+    let main = sources
+        .iter()
+        .filter(|source| source.path.ends_with("tuned-main.conf"));
     let said = main.filter_map(|source| {
         // The file has no sections.
         let ini = Ini::read(&format!("[main]\n{}", source.text));
@@ -63,14 +65,19 @@ pub(super) fn profiles(sources: &[Source], library: &[Source]) -> Vec<TunedProfi
         .map(|source| (name_of(&source.path), source))
         .collect();
     let sources = sources.iter().filter(is_profile).enumerate();
-    sources.map(|(index, source)| profile(index, source, &known)).collect()
+    sources
+        .map(|(index, source)| profile(index, source, &known))
+        .collect()
 }
 
 /// A profile is named by its directory.
 fn name_of(path: &str) -> &str {
     let mut parts = path.rsplit('/');
     let file = parts.next().unwrap_or_default();
-    parts.next().filter(|directory| !directory.is_empty()).unwrap_or(file)
+    parts
+        .next()
+        .filter(|directory| !directory.is_empty())
+        .unwrap_or(file)
 }
 
 fn profile(index: usize, source: &Source, known: &HashMap<&str, &Source>) -> TunedProfile {
@@ -87,7 +94,13 @@ fn profile(index: usize, source: &Source, known: &HashMap<&str, &Source>) -> Tun
         merged.include(&entry.value, &place);
     }
     for entry in &ini.entries {
-        merged.put(&entry.section, &entry.option, &entry.value, Place::new(&path, entry.line), None);
+        merged.put(
+            &entry.section,
+            &entry.option,
+            &entry.value,
+            Place::new(&path, entry.line),
+            None,
+        );
     }
     TunedProfile {
         name: name_of(&source.path).to_owned(),
@@ -101,11 +114,12 @@ fn profile(index: usize, source: &Source, known: &HashMap<&str, &Source>) -> Tun
 }
 
 fn twice(entries: &[Entry], path: &Arc<str>) -> Vec<(Place, String, usize)> {
-    let mut later: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut later: HashMap<(&str, &str), &Entry> = HashMap::new();
     let mut twice = Vec::new();
     for entry in entries.iter().rev() {
-        if let Some(line) = later.insert((&entry.section, &entry.option), entry.line) {
-            twice.push((Place::new(path, entry.line), entry.option.clone(), line));
+        let winner = later.entry((&entry.section, &entry.option)).or_insert(entry);
+        if winner.value != entry.value {
+            twice.push((Place::new(path, entry.line), entry.option.clone(), winner.line));
         }
     }
     twice
@@ -149,7 +163,13 @@ impl Merged<'_> {
         }
         let from: Arc<str> = name.into();
         for entry in &ini.entries {
-            self.put(&entry.section, &entry.option, &entry.value, place.clone(), Some(&from));
+            self.put(
+                &entry.section,
+                &entry.option,
+                &entry.value,
+                place.clone(),
+                Some(&from),
+            );
         }
     }
 
@@ -168,11 +188,13 @@ impl Merged<'_> {
             "replace" if is_true(value) => self.options.retain(|held| held.section != section),
             "drop" => {
                 let dropped: Vec<&str> = value.split([',', ';']).map(str::trim).collect();
-                let is_dropped = |held: &Merging| held.section == section && dropped.contains(&held.option.as_str());
+                let is_dropped =
+                    |held: &Merging| held.section == section && dropped.contains(&held.option.as_str());
                 self.options.retain(|held| !is_dropped(held));
             }
             _ => {
-                self.options.retain(|held| held.section != section || held.option != option);
+                self.options
+                    .retain(|held| held.section != section || held.option != option);
                 self.options.push(Merging {
                     section: section.to_owned(),
                     option: option.to_owned(),
@@ -193,7 +215,9 @@ fn settings(options: &[Merging], profile: usize) -> Vec<Setting> {
     let mut settings = Vec::new();
     for held in options {
         let section = held.section.as_str();
-        let conditional = ["uname_regex", "cpuinfo_regex"].iter().any(|key| of(section, key).is_some());
+        let conditional = ["uname_regex", "cpuinfo_regex"]
+            .iter()
+            .any(|key| of(section, key).is_some());
         let disabled = of(section, "enabled").is_some_and(|value| !is_true(value));
         if conditional || disabled || held.value.contains("${") {
             continue;
@@ -232,9 +256,12 @@ fn meanings(plugin: &str, option: &str, value: &str, device: &Device) -> Vec<(Wh
         ("disk", "elevator") => vec![(What::Block(device.clone(), "scheduler".to_owned()), value)],
         ("disk", "readahead") => vec![(What::Block(device.clone(), "read_ahead_kb".to_owned()), value)],
         ("net", "txqueuelen" | "mtu") => vec![(What::Nic(device.clone(), option.to_owned()), value)],
-        ("net", "features" | "ring" | "rings" | "coalesce" | "channels" | "pause") => pairs(option, &value, device),
+        ("net", "features" | "ring" | "rings" | "coalesce" | "channels" | "pause") => {
+            pairs(option, &value, device)
+        }
         ("bootloader", option) if option.starts_with("cmdline") => value
             .split_whitespace()
+            .map(|word| word.trim_start_matches('+'))
             .map(|word| word.split_once('=').unwrap_or((word, "")))
             .map(|(name, value)| (What::KernelArgument(name.to_owned()), value.to_owned()))
             .collect(),
@@ -259,9 +286,17 @@ fn pairs(option: &str, value: &str, device: &Device) -> Vec<(What, String)> {
         "rings" => "ring",
         other => other,
     };
-    let words: Vec<&str> = value.split([' ', ',', '\t']).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = value
+        .split([' ', ',', '\t'])
+        .filter(|word| !word.is_empty())
+        .collect();
     words
         .chunks_exact(2)
-        .map(|pair| (What::Nic(device.clone(), format!("{prefix}.{}", pair[0])), pair[1].to_owned()))
+        .map(|pair| {
+            (
+                What::Nic(device.clone(), format!("{prefix}.{}", pair[0])),
+                pair[1].to_owned(),
+            )
+        })
         .collect()
 }

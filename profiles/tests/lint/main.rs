@@ -8,11 +8,13 @@ mod published;
 mod seeded;
 
 use dtnforge_profiles::lint::{Finding, Input, Source};
-use dtnforge_profiles::site::{SiteFile, Site};
+use dtnforge_profiles::site::{Site, SiteFile};
 use std::path::{Path, PathBuf};
 
 fn here(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/lint")
+        .join(name)
 }
 
 fn site(toml: &str) -> Site {

@@ -38,7 +38,11 @@ const EXPECTED: &[(&str, bool, &[(&str, usize, &str)])] = &[
         ],
     ),
     // The class for measurement hosts fills the link; it is the rest that hurts.
-    ("osg-measurement-25g", true, &[(OSG_UNIT, 10, "root-qdisc-replaces-mq")]),
+    (
+        "osg-measurement-25g",
+        true,
+        &[(OSG_UNIT, 10, "root-qdisc-replaces-mq")],
+    ),
     // 1 GiB is four times what 64 GiB of memory bear with 8 streams, and the cap caps nothing.
     (
         "osg-dtn-100g-on-64-gib",

@@ -28,7 +28,9 @@ fn each_seeded_fault_is_found_and_nothing_else_is() {
         let dir = here("seeded").join(lint.id);
         assert!(dir.is_dir(), "no seeded fault for {}", lint.id);
         let expected = expected(&dir);
-        let of_lint = expected.iter().all(|fault| fault.ends_with(&format!("[{}]", lint.id)));
+        let of_lint = expected
+            .iter()
+            .all(|fault| fault.ends_with(&format!("[{}]", lint.id)));
         assert!(of_lint && !expected.is_empty(), "{}: {expected:?}", lint.id);
         let findings = check(&input(&dir)).findings;
         let found: BTreeSet<String> = findings.iter().map(short).collect();
@@ -60,5 +62,8 @@ fn every_message_reads_as_the_page_says() {
         std::fs::write(&path, &page).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(page, written, "messages.txt is stale, run with UPDATE_REFERENCE=1 and read it");
+    assert_eq!(
+        page, written,
+        "messages.txt is stale, run with UPDATE_REFERENCE=1 and read it"
+    );
 }

@@ -6,7 +6,7 @@ mod show;
 
 use super::{Failure, SiteArgs, bad, print_json};
 use anyhow::anyhow;
-use dtnforge_profiles::catalog::{Catalog, CatalogError};
+use dtnforge_profiles::catalog::CatalogError;
 use dtnforge_profiles::envelope::Exit;
 use dtnforge_profiles::layer;
 use dtnforge_profiles::lint::{self, Finding, Input, Lint, NotJudged, Report, Severity};
@@ -126,7 +126,9 @@ fn lint_of(id: &str) -> Result<&'static Lint, Failure> {
     lint::find(id).ok_or_else(|| {
         let near = lint::nearest(id).map(|near| format!("did you mean {near}? "));
         let hint = near.unwrap_or_default();
-        bad(anyhow!("no lint {id:?}\nhint: {hint}`dtnforge profile check --list` has them all"))
+        bad(anyhow!(
+            "no lint {id:?}\nhint: {hint}`dtnforge profile check --list` has them all"
+        ))
     })
 }
 
@@ -141,7 +143,9 @@ fn packed(input: &Input, report: &Report) -> Result<Vec<Packed>, Failure> {
         .iter()
         .map(|source| (source.path.as_str(), source.text.as_str()))
         .collect();
-    let catalog = Catalog::parse(&files).map_err(|problems| bad(CatalogError::Invalid(problems)))?;
+    let bases = input.beneath.clone().bases_only();
+    let catalog = bases.with_files(&files);
+    let catalog = catalog.map_err(|problems| bad(CatalogError::Invalid(problems)))?;
     let site = SiteFile::default().check().map_err(bad)?;
     let mut packed = Vec::new();
     for profile in catalog.profiles() {

@@ -68,12 +68,8 @@ fn id(id: &Spanned<String>, found: &mut Collector<'_>) -> Option<(KnobTemplate, 
             let pattern = template.to_string().replace("<data>", "<dev>");
             let hint = nearest(&pattern, REGISTRY.iter().map(|def| def.pattern))
                 .map(|near| format!("did you mean {}?", near.replace("<dev>", "<data>")));
-            found.add(
-                id.span(),
-                "id",
-                format!("{:?} is not in the registry of knobs", id.get_ref()),
-                hint,
-            );
+            let what = format!("{:?} is not in the registry of knobs", id.get_ref());
+            found.add_of("unknown-key", id.span(), "id", what, hint);
             None
         }
     }

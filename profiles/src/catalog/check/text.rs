@@ -1,7 +1,7 @@
 //! Names, lines of text, numbers and words out of a list.
 
 use crate::catalog::draft::Placed;
-use crate::catalog::problem::Collector;
+use crate::catalog::problem::{Collector, Problem};
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
@@ -32,7 +32,20 @@ pub(super) fn line(
         .map(|text| text.get_ref().trim().to_owned())
         .unwrap_or_default();
     if line.is_empty() {
-        found.add(at, key, "is missing or empty, and every value needs one", None);
+        // The title is no reason of a value.
+        let lint = if ["why", "source"].contains(&key) {
+            "no-source"
+        } else {
+            Problem::FORM
+        };
+        let hint = Some(format!("write `{key} = ...`, one line"));
+        found.add_of(
+            lint,
+            at,
+            key,
+            "is missing or empty, and every value needs one",
+            hint,
+        );
     } else if line.len() > 400 || line.chars().any(char::is_control) {
         found.add(
             at,

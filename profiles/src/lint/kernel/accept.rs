@@ -1,9 +1,9 @@
 //! Whether a kernel takes a value, as its own readers do it (kernel/sysctl.c, `proc_dointvec` and its like).
 
+use super::Kernel;
 use super::keys::{kind_of, row_of};
 use super::modules::{CONGESTION, QDISCS};
 use super::table::{INT_MAX, Kind, U32_MAX};
-use super::Kernel;
 use crate::lint::key::SysctlKey;
 
 /// Why a value is not taken.
@@ -34,7 +34,9 @@ pub(in crate::lint) fn number(text: &str) -> Option<i128> {
     if digits.is_empty() || digits.len() > 22 || !digits.chars().all(|c| c.is_digit(radix)) {
         return None;
     }
-    i128::from_str_radix(digits, radix).ok().map(|number| sign * number)
+    i128::from_str_radix(digits, radix)
+        .ok()
+        .map(|number| sign * number)
 }
 
 /// Whether the kernel takes `value` for `key`. A key that is not in the tables takes everything.
@@ -124,7 +126,10 @@ fn budget(value: &str, kernel: &Kernel) -> Result<(), Refused> {
     let min = kernel.smallest_budget_usecs();
     match number(value.trim()) {
         Some(usecs) if usecs < i128::from(min) => Err(Refused::new(
-            format!("its smallest value is two ticks of the timer, {min} us on the kernel {}", kernel.name),
+            format!(
+                "its smallest value is two ticks of the timer, {min} us on the kernel {}",
+                kernel.name
+            ),
             format!("write {min} or more"),
         )),
         _ => numbers(value, 1, min, INT_MAX, kernel),
@@ -174,16 +179,32 @@ mod tests {
             assert_eq!(why(key, value), None, "{key} = {value}");
         }
         for (key, value, expected) in [
-            ("net.core.rmem_max", "2147483648", "signed 32-bit integer from 2304 to 2147483647"),
+            (
+                "net.core.rmem_max",
+                "2147483648",
+                "signed 32-bit integer from 2304 to 2147483647",
+            ),
             ("net.core.wmem_max", "4096", "4608 is the nearest"),
             ("net.core.rmem_max", "64M", "write 67108864 for 64M"),
             ("net.core.rmem_max", "64MiB", "write 67108864 for 64MiB"),
-            ("net.core.rmem_max", "1048576 # 1 MiB", "write `net.core.rmem_max = 1048576`"),
-            ("net.ipv4.tcp_rmem", "4096 87380 4294967296", "4294967296 is out of range"),
+            (
+                "net.core.rmem_max",
+                "1048576 # 1 MiB",
+                "write `net.core.rmem_max = 1048576`",
+            ),
+            (
+                "net.ipv4.tcp_rmem",
+                "4096 87380 4294967296",
+                "4294967296 is out of range",
+            ),
             ("net.ipv4.tcp_rmem", "1024 87380 4194304", "from 4096"),
             ("net.ipv4.tcp_ecn", "3", "from 0 to 2"),
             ("net.ipv4.tcp_sack", "256", "a byte from 0 to 255"),
-            ("net.core.netdev_budget_usecs", "4000", "two ticks of the timer, 8000 us on the kernel 6.12 (Debian 13)"),
+            (
+                "net.core.netdev_budget_usecs",
+                "4000",
+                "two ticks of the timer, 8000 us on the kernel 6.12 (Debian 13)",
+            ),
             ("net.ipv4.tcp_available_congestion_control", "bbr", "only be read"),
             ("vm.dirty_bytes", "0", "from 8192"),
             ("net.core.somaxconn", "", "no value"),

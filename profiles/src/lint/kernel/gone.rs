@@ -33,12 +33,22 @@ const SCHED: &str = "remove the line; the value is now below /sys/kernel/debug/s
 
 const fn idle(name: &'static str, since: (u32, u32)) -> Gone {
     let (is_there, hint) = (true, REMOVE);
-    Gone { name, since, is_there, hint }
+    Gone {
+        name,
+        since,
+        is_there,
+        hint,
+    }
 }
 
 const fn removed(name: &'static str, since: (u32, u32), hint: &'static str) -> Gone {
     let is_there = false;
-    Gone { name, since, is_there, hint }
+    Gone {
+        name,
+        since,
+        is_there,
+        hint,
+    }
 }
 
 const TABLE: &[Gone] = &[
@@ -61,18 +71,42 @@ const TABLE: &[Gone] = &[
     removed("net.ipv4.tcp_max_ssthresh", (3, 19), REMOVE),
     removed("net.ipv4.tcp_dma_copybreak", (4, 2), REMOVE),
     removed("net.ipv4.tcp_thin_dupack", (4, 15), REMOVE),
-    removed("net.ipv4.tcp_bic", (2, 6), "set net.ipv4.tcp_congestion_control instead"),
-    removed("net.ipv4.tcp_westwood", (2, 6), "set net.ipv4.tcp_congestion_control instead"),
-    removed("net.ipv4.tcp_vegas_cong_avoid", (2, 6), "set net.ipv4.tcp_congestion_control instead"),
-    removed("net.ipv4.ip_conntrack_max", (2, 6), "the key is net.netfilter.nf_conntrack_max"),
+    removed(
+        "net.ipv4.tcp_bic",
+        (2, 6),
+        "set net.ipv4.tcp_congestion_control instead",
+    ),
+    removed(
+        "net.ipv4.tcp_westwood",
+        (2, 6),
+        "set net.ipv4.tcp_congestion_control instead",
+    ),
+    removed(
+        "net.ipv4.tcp_vegas_cong_avoid",
+        (2, 6),
+        "set net.ipv4.tcp_congestion_control instead",
+    ),
+    removed(
+        "net.ipv4.ip_conntrack_max",
+        (2, 6),
+        "the key is net.netfilter.nf_conntrack_max",
+    ),
     removed(
         "net.ipv4.netfilter.ip_conntrack_max",
         (4, 9),
         "the key is net.netfilter.nf_conntrack_max",
     ),
-    removed("vm.nr_pdflush_threads", (6, 12), "remove the line; writeback threads need no number"),
+    removed(
+        "vm.nr_pdflush_threads",
+        (6, 12),
+        "remove the line; writeback threads need no number",
+    ),
     removed("vm.block_dump", (5, 13), "remove the line; use blktrace"),
-    removed("vm.percpu_pagelist_fraction", (5, 14), "the key is vm.percpu_pagelist_high_fraction"),
+    removed(
+        "vm.percpu_pagelist_fraction",
+        (5, 14),
+        "the key is vm.percpu_pagelist_high_fraction",
+    ),
     removed("kernel.sched_min_granularity_ns", (5, 13), SCHED),
     removed("kernel.sched_wakeup_granularity_ns", (5, 13), SCHED),
     removed("kernel.sched_latency_ns", (5, 13), SCHED),

@@ -20,20 +20,64 @@ pub(in crate::lint) enum Known {
 
 /// Keys of each interface below `net.ipv4.conf` (net/ipv4/devinet.c).
 const IPV4_CONF: &[&str] = &[
-    "accept_local", "accept_redirects", "accept_source_route", "arp_accept", "arp_announce", "arp_evict_nocarrier",
-    "arp_filter", "arp_ignore", "arp_notify", "bc_forwarding", "bootp_relay", "disable_policy", "disable_xfrm",
-    "drop_gratuitous_arp", "drop_unicast_in_l2_multicast", "force_igmp_version", "forwarding",
-    "igmpv2_unsolicited_report_interval", "igmpv3_unsolicited_report_interval", "ignore_routes_with_linkdown",
-    "log_martians", "mc_forwarding", "medium_id", "promote_secondaries", "proxy_arp", "proxy_arp_pvlan",
-    "route_localnet", "rp_filter", "secure_redirects", "send_redirects", "shared_media", "src_valid_mark", "tag",
+    "accept_local",
+    "accept_redirects",
+    "accept_source_route",
+    "arp_accept",
+    "arp_announce",
+    "arp_evict_nocarrier",
+    "arp_filter",
+    "arp_ignore",
+    "arp_notify",
+    "bc_forwarding",
+    "bootp_relay",
+    "disable_policy",
+    "disable_xfrm",
+    "drop_gratuitous_arp",
+    "drop_unicast_in_l2_multicast",
+    "force_igmp_version",
+    "forwarding",
+    "igmpv2_unsolicited_report_interval",
+    "igmpv3_unsolicited_report_interval",
+    "ignore_routes_with_linkdown",
+    "log_martians",
+    "mc_forwarding",
+    "medium_id",
+    "promote_secondaries",
+    "proxy_arp",
+    "proxy_arp_pvlan",
+    "route_localnet",
+    "rp_filter",
+    "secure_redirects",
+    "send_redirects",
+    "shared_media",
+    "src_valid_mark",
+    "tag",
 ];
 
 /// Keys of each interface below `net.ipv4.neigh` and `net.ipv6.neigh` (net/core/neighbour.c).
 const NEIGH: &[&str] = &[
-    "anycast_delay", "app_solicit", "base_reachable_time", "base_reachable_time_ms", "delay_first_probe_time",
-    "gc_interval", "gc_stale_time", "gc_thresh1", "gc_thresh2", "gc_thresh3", "interval_probe_time_ms", "locktime",
-    "mcast_resolicit", "mcast_solicit", "proxy_delay", "proxy_qlen", "retrans_time", "retrans_time_ms",
-    "ucast_solicit", "unres_qlen", "unres_qlen_bytes",
+    "anycast_delay",
+    "app_solicit",
+    "base_reachable_time",
+    "base_reachable_time_ms",
+    "delay_first_probe_time",
+    "gc_interval",
+    "gc_stale_time",
+    "gc_thresh1",
+    "gc_thresh2",
+    "gc_thresh3",
+    "interval_probe_time_ms",
+    "locktime",
+    "mcast_resolicit",
+    "mcast_solicit",
+    "proxy_delay",
+    "proxy_qlen",
+    "retrans_time",
+    "retrans_time_ms",
+    "ucast_solicit",
+    "unres_qlen",
+    "unres_qlen_bytes",
 ];
 
 /// Families whose keys are there only once a module is loaded, by their first parts.
@@ -61,7 +105,9 @@ pub(super) fn row_of(key: &SysctlKey) -> Option<&'static Row> {
 /// The type of a key, as far as it is known.
 pub(super) fn kind_of(key: &SysctlKey) -> Option<Kind> {
     let interface = leaves_of(key).is_some_and(|(leaves, leaf)| leaves.contains(&leaf));
-    row_of(key).map(|row| row.kind).or_else(|| interface.then_some(INT))
+    row_of(key)
+        .map(|row| row.kind)
+        .or_else(|| interface.then_some(INT))
 }
 
 /// The list of keys of an interface that a key belongs to, and its own last part.
@@ -91,7 +137,11 @@ pub(in crate::lint) fn look_up(key: &SysctlKey, kernel: &Kernel) -> Known {
         };
     }
     if let Some((leaves, leaf)) = leaves_of(key) {
-        return if leaves.contains(&leaf) { Known::Yes } else { Known::No };
+        return if leaves.contains(&leaf) {
+            Known::Yes
+        } else {
+            Known::No
+        };
     }
     // Later kernels have more; what is like none of ours may be one of theirs.
     let slip = nearest_key(key).is_some();
@@ -149,10 +199,17 @@ mod tests {
     fn the_nearest_key_is_at_most_two_letters_away() {
         for (name, expected) in [
             ("net.ipv4.tcp_rmen", Some("net.ipv4.tcp_rmem")),
-            ("net.ipv4.conf.eth0/100.rp_fliter", Some("net.ipv4.conf.eth0/100.rp_filter")),
+            (
+                "net.ipv4.conf.eth0/100.rp_fliter",
+                Some("net.ipv4.conf.eth0/100.rp_filter"),
+            ),
             ("net.ipv4.tcp_turbo_charger", None),
         ] {
-            assert_eq!(nearest_key(&SysctlKey::parse(name)).as_deref(), expected, "{name}");
+            assert_eq!(
+                nearest_key(&SysctlKey::parse(name)).as_deref(),
+                expected,
+                "{name}"
+            );
         }
     }
 

@@ -2,14 +2,41 @@
 
 /// All congestion controls of mainline 6.12 (net/ipv4/tcp_*.c).
 pub(in crate::lint) const CONGESTION: &[&str] = &[
-    "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno", "scalable",
-    "vegas", "veno", "westwood", "yeah",
+    "bbr",
+    "bic",
+    "cdg",
+    "cubic",
+    "dctcp",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "reno",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
 ];
 
 /// The queue disciplines of mainline 6.12 that can stand under a NIC without further options (net/sched/sch_*.c).
 pub(in crate::lint) const QDISCS: &[&str] = &[
-    "bfifo", "cake", "codel", "fq", "fq_codel", "fq_pie", "hhf", "noqueue", "pfifo", "pfifo_fast", "pfifo_head_drop",
-    "pie", "sfb", "sfq",
+    "bfifo",
+    "cake",
+    "codel",
+    "fq",
+    "fq_codel",
+    "fq_pie",
+    "hhf",
+    "noqueue",
+    "pfifo",
+    "pfifo_fast",
+    "pfifo_head_drop",
+    "pie",
+    "sfb",
+    "sfq",
 ];
 
 /// Congestion controls that Enterprise Linux keeps in the package kernel-modules-extra, as far as that is known; bbr,

@@ -33,7 +33,9 @@ impl Kernel {
         let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {
             return None;
         };
-        let enterprise = [".el8", ".el9", ".el10"].iter().any(|mark| release.contains(mark));
+        let enterprise = [".el8", ".el9", ".el10"]
+            .iter()
+            .any(|mark| release.contains(mark));
         let debian = release.contains("deb") || release.ends_with("-amd64") || release.ends_with("-arm64");
         let hz = match (enterprise, debian) {
             (true, _) => Some(1000),
@@ -78,7 +80,10 @@ mod tests {
         ] {
             let facts = Facts::read(&format!("[host]\nkernel = '{release}'\n")).unwrap();
             let kernel = Kernel::of(&facts).unwrap();
-            assert_eq!((kernel.version, kernel.enterprise, kernel.hz), (version, enterprise, hz));
+            assert_eq!(
+                (kernel.version, kernel.enterprise, kernel.hz),
+                (version, enterprise, hz)
+            );
         }
         let odd = Facts::read("[host]\nkernel = 'unknown'\n").unwrap();
         assert_eq!(Kernel::of(&odd), None);

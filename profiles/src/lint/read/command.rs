@@ -23,7 +23,9 @@ pub(in crate::lint) fn settings_of(command: &Command) -> Vec<Call> {
         "ethtool" => ethtool(arguments),
         "ip" => ip(arguments),
         "ifconfig" => ifconfig(arguments),
-        "echo" | "printf" => echo(arguments, command.writes_to.as_deref()).into_iter().collect(),
+        "echo" | "printf" => echo(arguments, command.writes_to.as_deref())
+            .into_iter()
+            .collect(),
         "sh" | "bash" | "dash" => inner(arguments),
         _ => Vec::new(),
     }
@@ -110,19 +112,28 @@ fn ethtool(arguments: &[&str]) -> Vec<Call> {
 /// `ip link set [dev] X mtu N txqueuelen N`
 fn ip(arguments: &[&str]) -> Vec<Call> {
     let mut words = arguments.iter().skip_while(|word| word.starts_with('-'));
-    let is_link_set =
-        words.next().is_some_and(|word| word.len() > 1 && "link".starts_with(word)) && words.next() == Some(&"set");
+    let is_link_set = words
+        .next()
+        .is_some_and(|word| word.len() > 1 && "link".starts_with(word))
+        && words.next() == Some(&"set");
     if !is_link_set {
         return Vec::new();
     }
     let rest: Vec<&str> = words.copied().collect();
-    let named = rest.iter().position(|word| *word == "dev").and_then(|at| rest.get(at + 1));
-    let device = named.or(rest.first()).map_or_else(Device::unknown, |word| Device::of(word));
+    let named = rest
+        .iter()
+        .position(|word| *word == "dev")
+        .and_then(|at| rest.get(at + 1));
+    let device = named
+        .or(rest.first())
+        .map_or_else(Device::unknown, |word| Device::of(word));
     link_values(&rest, &device)
 }
 
 fn ifconfig(arguments: &[&str]) -> Vec<Call> {
-    let device = arguments.first().map_or_else(Device::unknown, |word| Device::of(word));
+    let device = arguments
+        .first()
+        .map_or_else(Device::unknown, |word| Device::of(word));
     link_values(arguments, &device)
 }
 

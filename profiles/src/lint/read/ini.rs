@@ -92,6 +92,9 @@ fn uncommented(line: &str) -> &str {
         return "";
     }
     let after_blank = |at: usize| line[..at].ends_with(char::is_whitespace);
-    let comment = line.match_indices('#').map(|(at, _)| at).find(|at| after_blank(*at));
+    let comment = line
+        .match_indices('#')
+        .map(|(at, _)| at)
+        .find(|at| after_blank(*at));
     comment.map_or(line, |at| &line[..at])
 }

@@ -30,7 +30,9 @@ impl Rate {
 /// The unit that ends a text whose number is not known: `${rate}mbps`.
 pub(in crate::lint) fn ends_in_bytes(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
-    ["kbps", "mbps", "gbps", "tbps"].iter().any(|unit| text.ends_with(unit))
+    ["kbps", "mbps", "gbps", "tbps"]
+        .iter()
+        .any(|unit| text.ends_with(unit))
 }
 
 fn unit_of(unit: &str) -> Option<(f64, bool)> {

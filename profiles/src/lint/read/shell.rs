@@ -20,8 +20,8 @@ pub(in crate::lint) struct Command {
 
 /// Words before a command that do not change what it does to us.
 const BEFORE: &[&str] = &[
-    "if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "(", "fi", "done", "sudo", "exec", "nohup",
-    "time", "env", "command",
+    "if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "(", "fi", "done", "sudo", "exec",
+    "nohup", "time", "env", "command",
 ];
 
 /// All simple commands.
@@ -167,7 +167,9 @@ fn pieces(text: &str) -> Vec<Piece> {
                 // `2>` names a stream, `>&` and `&>` copy one.
                 let stream = word.take();
                 while chars.next_if(|c| ">&".contains(*c)).is_some() {}
-                let output = stream.as_deref().is_none_or(|stream| stream == "1" || !is_number(stream));
+                let output = stream
+                    .as_deref()
+                    .is_none_or(|stream| stream == "1" || !is_number(stream));
                 pieces.extend(stream.filter(|stream| !is_number(stream)).map(Piece::Word));
                 pieces.push(if output { Piece::Into } else { Piece::From });
             }

@@ -55,10 +55,16 @@ fn assignment(number: usize, line: &str) -> Result<Assignment, BadLine> {
         Err(BadLine { line, why, hint })
     };
     if name.starts_with("sysctl ") {
-        return bad("this is a command, and the file holds assignments only", "write `key = value`");
+        return bad(
+            "this is a command, and the file holds assignments only",
+            "write `key = value`",
+        );
     }
     if value.is_none() && !quiet {
-        return bad("this is no assignment, so systemd-sysctl passes it over", "write `key = value`");
+        return bad(
+            "this is no assignment, so systemd-sysctl passes it over",
+            "write `key = value`",
+        );
     }
     if name.is_empty() || name.contains(char::is_whitespace) {
         return bad("the key is empty or has blanks", "write `key = value`");

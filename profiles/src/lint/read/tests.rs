@@ -6,7 +6,9 @@ use crate::lint::setting::{Device, What};
 fn script(text: &str) -> Vec<String> {
     let found = commands(text);
     let calls = found.iter().flat_map(settings_of);
-    calls.map(|call| format!("{} = {}", call.what, call.value)).collect()
+    calls
+        .map(|call| format!("{} = {}", call.what, call.value))
+        .collect()
 }
 
 #[test]
@@ -74,7 +76,10 @@ fn a_udev_rule_may_be_folded_and_escaped_and_a_broken_one_is_named() {
     assert_eq!(rules.len(), 1);
     let tokens = &rules[0].tokens;
     assert_eq!((rules[0].line, tokens.len()), (2, 3));
-    assert_eq!((tokens[1].attribute.as_str(), tokens[2].value.as_str()), ("mtu", "a \"b\""));
+    assert_eq!(
+        (tokens[1].attribute.as_str(), tokens[2].value.as_str()),
+        ("mtu", "a \"b\"")
+    );
     assert_eq!(bad.iter().map(|bad| bad.line).collect::<Vec<_>>(), [4, 5]);
 }
 
@@ -85,7 +90,9 @@ fn a_rule_sets_attributes_sysctls_and_what_its_programs_set() {
     let (rules, _) = rules(text);
     let calls = udev_calls(&rules[0]).into_iter();
     assert_eq!(
-        calls.map(|call| format!("{} = {}", call.what, call.value)).collect::<Vec<_>>(),
+        calls
+            .map(|call| format!("{} = {}", call.what, call.value))
+            .collect::<Vec<_>>(),
         [
             "nic/en*:txqueuelen = 1",
             "net.core.somaxconn = 2",
@@ -120,20 +127,35 @@ fn a_unit_gives_its_exec_lines_and_whether_they_may_fail() {
     let text = "[Unit]\nDescription=tc qdisc add dev eth0 root fq\n[Service]\nExecStartPre=-/sbin/ethtool -A eth0 rx off\n\
                 ExecStart=/sbin/ifconfig eth0 txqueuelen 5 mtu 9000\n";
     let found = commands(text);
-    let strict: Vec<_> = found.iter().map(|command| (command.line, command.stops_unit)).collect();
+    let strict: Vec<_> = found
+        .iter()
+        .map(|command| (command.line, command.stops_unit))
+        .collect();
     assert_eq!(strict, [(4, false), (5, true)]);
-    assert_eq!(script(text), ["nic/eth0:pause.rx = off", "nic/eth0:txqueuelen = 5", "nic/eth0:mtu = 9000"]);
+    assert_eq!(
+        script(text),
+        [
+            "nic/eth0:pause.rx = off",
+            "nic/eth0:txqueuelen = 5",
+            "nic/eth0:mtu = 9000"
+        ]
+    );
 }
 
 #[test]
 fn a_device_is_a_name_a_glob_or_unknown() {
-    let nic = |text: &str| match settings_of(&commands(&format!("ethtool -G '{text}' rx 1"))[0]).remove(0).what {
+    let nic = |text: &str| match settings_of(&commands(&format!("ethtool -G '{text}' rx 1"))[0])
+        .remove(0)
+        .what
+    {
         What::Nic(device, _) => device,
         other => panic!("{other}"),
     };
     assert_eq!(nic("eth0"), Device::Named("eth0".to_owned()));
     assert_eq!(nic("en*"), Device::Patterns(vec!["en*".to_owned()]));
     assert_eq!(nic("$IF"), Device::Unknown("$IF".to_owned()));
-    assert!(nic("eth0").meets(&nic("e*")) && !nic("eth0").meets(&nic("$IF")) && nic("eth0").may_be(&nic("$IF")));
+    assert!(
+        nic("eth0").meets(&nic("e*")) && !nic("eth0").meets(&nic("$IF")) && nic("eth0").may_be(&nic("$IF"))
+    );
     assert!(!nic("nvme*").meets(&nic("sd*")) && Device::all().meets(&nic("sd*")));
 }

@@ -125,7 +125,9 @@ fn calls_of(token: &Token, rule: &Rule, device: &Device) -> Vec<Call> {
         ("RUN", "" | "program") => return run(&token.value, device),
         ("SYSCTL", key) => What::Sysctl(SysctlKey::parse(&format!("/{}", key.replace('.', "/")))),
         ("ATTR", "tx_queue_len") => What::Nic(device.clone(), "txqueuelen".to_owned()),
-        ("ATTR", "mtu") if rule.matched("SUBSYSTEM") != Some("block") => What::Nic(device.clone(), "mtu".to_owned()),
+        ("ATTR", "mtu") if rule.matched("SUBSYSTEM") != Some("block") => {
+            What::Nic(device.clone(), "mtu".to_owned())
+        }
         ("ATTR", attribute) => match attribute.strip_prefix("queue/") {
             Some(attribute) => What::Block(device.clone(), attribute.to_owned()),
             None => return Vec::new(),
@@ -141,7 +143,9 @@ const OF_EVENT: [&str; 5] = ["$name", "$kernel", "%k", "$env{INTERFACE}", "$env{
 
 /// What a program sets. udev splits its words at blanks and quotes, and starts no shell.
 fn run(program: &str, device: &Device) -> Vec<Call> {
-    let calls = simple_commands(0, program).into_iter().flat_map(|command| settings_of(&command));
+    let calls = simple_commands(0, program)
+        .into_iter()
+        .flat_map(|command| settings_of(&command));
     calls.map(|call| of_device(call, device)).collect()
 }
 

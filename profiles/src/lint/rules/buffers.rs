@@ -67,7 +67,10 @@ pub(super) const LINTS: &[Lint] = &[
                  and tcp_wmem[1] instead. So it gains nothing for transfers, and lets every other socket hold that \
                  much.",
         source: "Linux 6.12, net/core/sock.c (sock_init_data), net/ipv4/tcp.c (tcp_init_sock)",
-        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.core.rmem_default = 134217728\n")]),
+        bad: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.core.rmem_default = 134217728\n",
+        )]),
         good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.core.rmem_default = 212992\n")]),
         check: default_huge,
     },
@@ -80,8 +83,14 @@ pub(super) const LINTS: &[Lint] = &[
         reason: "The middle number of tcp_rmem and tcp_wmem is where each socket starts, idle ones included. Autotuning \
                  raises it within a few round trips for those that need more.",
         source: "kernel Documentation/networking/ip-sysctl.rst (tcp_rmem, tcp_wmem)",
-        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_wmem = 4096 33554432 33554432\n")]),
-        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_wmem = 4096 16384 33554432\n")]),
+        bad: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.tcp_wmem = 4096 33554432 33554432\n",
+        )]),
+        good: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.tcp_wmem = 4096 16384 33554432\n",
+        )]),
         check: start_huge,
     },
     Lint {
@@ -93,8 +102,14 @@ pub(super) const LINTS: &[Lint] = &[
         reason: "The kernel computes it at boot from the memory of the host (4.7, 6.3 and 9.4 % of it), in pages. A \
                  number that was right on another host is wrong on this one.",
         source: "ESnet fasterdata, host-tuning/linux; Linux 6.12, net/ipv4/tcp.c (tcp_init_mem)",
-        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_mem = 786432 1048576 1572864\n")]),
-        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_rmem = 4096 131072 33554432\n")]),
+        bad: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.tcp_mem = 786432 1048576 1572864\n",
+        )]),
+        good: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.tcp_rmem = 4096 131072 33554432\n",
+        )]),
         check: tcp_mem,
     },
     Lint {
@@ -108,10 +123,16 @@ pub(super) const LINTS: &[Lint] = &[
                  streams x tcp_rmem[2] should stay below it; the streams are those of --streams, else 8, or 1 for a \
                  perfsonar host.",
         source: "kernel Documentation/networking/ip-sysctl.rst (tcp_mem); Linux 6.12, net/ipv4/tcp.c (tcp_init_mem)",
-        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_rmem = 4096 131072 1073741824\n")])
-            .on("[host]\nmemory_gib = 64.0\n[[nic]]\nname = 'eth0'\ncarrier = true\nspeed_mbps = 100000\n"),
-        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_rmem = 4096 131072 402653184\n")])
-            .on("[host]\nmemory_gib = 64.0\n[[nic]]\nname = 'eth0'\ncarrier = true\nspeed_mbps = 100000\n"),
+        bad: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.tcp_rmem = 4096 131072 1073741824\n",
+        )])
+        .on("[host]\nmemory_gib = 64.0\n[[nic]]\nname = 'eth0'\ncarrier = true\nspeed_mbps = 100000\n"),
+        good: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.tcp_rmem = 4096 131072 402653184\n",
+        )])
+        .on("[host]\nmemory_gib = 64.0\n[[nic]]\nname = 'eth0'\ncarrier = true\nspeed_mbps = 100000\n"),
         check: over_memory,
     },
     Lint {
@@ -125,10 +146,16 @@ pub(super) const LINTS: &[Lint] = &[
                  host with 48 MiB holds one stream at 2 Gb/s.",
         source: "kernel Documentation/networking/ip-sysctl.rst (tcp_adv_win_scale); RFC 7323; ESnet fasterdata, \
                  host-tuning/linux",
-        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_rmem = 4096 131072 50331648\n")])
-            .on(HOST_25G),
-        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_rmem = 4096 131072 100663296\n")])
-            .on(HOST_25G),
+        bad: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.tcp_rmem = 4096 131072 50331648\n",
+        )])
+        .on(HOST_25G),
+        good: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.tcp_rmem = 4096 131072 100663296\n",
+        )])
+        .on(HOST_25G),
         check: below_link,
     },
     Lint {
@@ -141,17 +168,27 @@ pub(super) const LINTS: &[Lint] = &[
                  and behind a slow reader it turns into delay, cache misses and loss in bursts. Judged from twice the \
                  size that one stream needs at the RTT of --rtt-ms.",
         source: "ESnet fasterdata, host-tuning/linux; \"Understanding Host Network Stack Overheads\", SIGCOMM 2021",
-        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_rmem = 4096 131072 1073741824\n")])
-            .on("[host]\nmemory_gib = 256.0\n[[nic]]\nname = 'eth0'\ncarrier = true\nspeed_mbps = 10000\n"),
-        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_rmem = 4096 131072 268435456\n")])
-            .on("[host]\nmemory_gib = 256.0\n[[nic]]\nname = 'eth0'\ncarrier = true\nspeed_mbps = 10000\n"),
+        bad: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.tcp_rmem = 4096 131072 1073741824\n",
+        )])
+        .on("[host]\nmemory_gib = 256.0\n[[nic]]\nname = 'eth0'\ncarrier = true\nspeed_mbps = 10000\n"),
+        good: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.tcp_rmem = 4096 131072 268435456\n",
+        )])
+        .on("[host]\nmemory_gib = 256.0\n[[nic]]\nname = 'eth0'\ncarrier = true\nspeed_mbps = 10000\n"),
         check: beyond_link,
     },
 ];
 
 /// The largest buffer of a `tcp_rmem` or `tcp_wmem` with three numbers.
 fn largest(setting: &Setting) -> Option<i128> {
-    setting.integers().filter(|numbers| numbers.len() == 3)?.last().copied()
+    setting
+        .integers()
+        .filter(|numbers| numbers.len() == 3)?
+        .last()
+        .copied()
 }
 
 /// The live `tcp_rmem` and `tcp_wmem` of foreign files that have three numbers, with the largest.
@@ -167,13 +204,18 @@ fn max_alone(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing
         ("net.core.rmem_max", "net.ipv4.tcp_rmem", "6 MiB"),
         ("net.core.wmem_max", "net.ipv4.tcp_wmem", "4 MiB"),
     ] {
-        let Some(setting) = context.effective(max) else { continue };
+        let Some(setting) = context.effective(max) else {
+            continue;
+        };
         // Up to 4 MiB is what programs over UDP ask for, and the default of later kernels.
         let raised = setting.integer().is_some_and(|bytes| bytes > 4 << 20);
         if raised && context.effective(tcp).is_none() {
             found.at(
                 &setting.place,
-                format!("{}: autotuned TCP does not look at it, and stays at {default} ({tcp})", setting.shown()),
+                format!(
+                    "{}: autotuned TCP does not look at it, and stays at {default} ({tcp})",
+                    setting.shown()
+                ),
                 format!("set {tcp} too; only programs that set their buffers themselves gain from {max}"),
             );
         }
@@ -223,7 +265,11 @@ fn default_huge(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Miss
             };
             found.at(
                 &setting.place,
-                format!("{}: {} for each UDP, unix and netlink socket, and nothing for TCP", setting.shown(), size(bytes)),
+                format!(
+                    "{}: {} for each UDP, unix and netlink socket, and nothing for TCP",
+                    setting.shown(),
+                    size(bytes)
+                ),
                 "remove the line; TCP starts from the middle number of tcp_rmem and tcp_wmem",
             );
         }
@@ -236,7 +282,11 @@ fn start_huge(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missin
         let start = setting.integers().and_then(|numbers| numbers.get(1).copied());
         // Out of order is another lint's.
         if let Some(start) = start.filter(|start| *start > 1 << 20 && *start <= most) {
-            let default = if setting.what.to_string().ends_with("wmem") { 16_384 } else { 131_072 };
+            let default = if setting.what.to_string().ends_with("wmem") {
+                16_384
+            } else {
+                131_072
+            };
             found.at(
                 &setting.place,
                 format!("{}: every socket starts with {}", setting.shown(), size(start)),
@@ -251,7 +301,10 @@ fn tcp_mem(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> 
     for setting in context.sysctl("net.ipv4.tcp_mem") {
         found.at(
             &setting.place,
-            format!("{}: the kernel computes it from the memory of the host, in pages", setting.shown()),
+            format!(
+                "{}: the kernel computes it from the memory of the host, in pages",
+                setting.shown()
+            ),
             "remove the line",
         );
     }
@@ -275,7 +328,11 @@ fn over_memory(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missi
                     size(sum),
                     size(whole(pressure))
                 ),
-                format!("at most {} for {} on this host", size(whole(fits)), count(streams)),
+                format!(
+                    "at most {} for {} on this host",
+                    size(whole(fits)),
+                    count(streams)
+                ),
             );
         }
     }
@@ -291,7 +348,10 @@ fn count(streams: u32) -> String {
 
 /// A number of bytes out of a computation, cut to a whole one.
 fn whole(bytes: f64) -> i128 {
-    #[expect(clippy::cast_possible_truncation, reason = "a cast from f64 saturates, and less than a byte does not count")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a cast from f64 saturates, and less than a byte does not count"
+    )]
     let whole = bytes as i128;
     whole
 }
@@ -314,7 +374,10 @@ fn below_link(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missin
                     gbps(sum),
                     gbps(f64::from(mbps))
                 ),
-                format!("{} would; or use more streams, and say so with --streams", size(needed.into())),
+                format!(
+                    "{} would; or use more streams, and say so with --streams",
+                    size(needed.into())
+                ),
             );
         }
     }
@@ -334,7 +397,10 @@ fn beyond_link(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missi
                     gbps(f64::from(mbps)),
                     size(alone.into())
                 ),
-                format!("at most {}; less where several streams share the link", size(alone.into())),
+                format!(
+                    "at most {}; less where several streams share the link",
+                    size(alone.into())
+                ),
             );
         }
     }

@@ -1,5 +1,6 @@
 //! The catalog of profiles: what a file lacks, and which profile no host will ever get.
 
+use crate::lint::catalog::ProfileView;
 use crate::lint::context::{Context, Missing};
 use crate::lint::definition::{Example, Lint, Needs, Severity, Theme};
 use crate::lint::finding::{Found, Place};
@@ -14,8 +15,14 @@ pub(super) const LINTS: &[Lint] = &[
         reason: "An unknown key is a slip of the pen as often as not, and a missing one a guess. Nothing of such a file \
                  is used; the other files are looked at all the same.",
         source: "docs/contracts.md; profiles/src/catalog",
-        bad: Example::files(&[("site.toml", "schema = 1\nname = 'site'\ntitle = 'Site'\ncolour = 'red'\n")]),
-        good: Example::files(&[("site.toml", "schema = 1\nname = 'site'\ntitle = 'Site'\nroles = ['dtn']\n")]),
+        bad: Example::files(&[(
+            "site.toml",
+            "schema = 1\nname = 'site'\ntitle = 'Site'\ncolour = 'red'\n",
+        )]),
+        good: Example::files(&[(
+            "site.toml",
+            "schema = 1\nname = 'site'\ntitle = 'Site'\nroles = ['dtn']\n",
+        )]),
         check: problems,
     },
     Lint {
@@ -88,25 +95,35 @@ pub(super) const LINTS: &[Lint] = &[
 /// Adds the problems of catalog files that are of the lint that is looking.
 pub(super) fn problems(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     let lint = found.lint();
-    for file in &context.catalog {
-        for problem in file.problems.iter().filter(|problem| problem.lint == lint) {
-            let message = match problem.key.as_str() {
-                "" => problem.what.clone(),
-                key => format!("key `{key}`: {}", problem.what),
-            };
-            let hint = problem.hint.clone().unwrap_or_else(|| "`dtnforge profile schema` has the form".to_owned());
-            found.at(&Place::new(&file.path, problem.line), message, hint);
-        }
+    for problem in context
+        .catalog
+        .problems
+        .iter()
+        .filter(|problem| problem.lint == lint)
+    {
+        let message = match problem.key.as_str() {
+            "" => problem.what.clone(),
+            key => format!("key `{key}`: {}", problem.what),
+        };
+        let hint = problem
+            .hint
+            .clone()
+            .unwrap_or_else(|| "docs/reference has the form of a profile".to_owned());
+        found.at(
+            &Place::new(&problem.file.as_str().into(), problem.line),
+            message,
+            hint,
+        );
     }
     Ok(())
 }
 
 fn never_matches(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     let reached = context.reached();
-    for (file, profile) in context.catalog.iter().filter_map(|file| Some((file, file.profile.as_ref()?))) {
+    for ProfileView { profile, name_at, .. } in &context.catalog.profiles {
         if !profile.is_stock() && !reached.fitting.contains(&profile.name) {
             found.at(
-                &file.name_at,
+                name_at,
                 format!("no host can match {}", profile.name),
                 "look at its roles and at [match]: all of them have to hold at once",
             );
@@ -117,10 +134,10 @@ fn never_matches(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Mis
 
 fn shadowed(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     let reached = context.reached();
-    for (file, profile) in context.catalog.iter().filter_map(|file| Some((file, file.profile.as_ref()?))) {
+    for ProfileView { profile, name_at, .. } in &context.catalog.profiles {
         if reached.fitting.contains(&profile.name) && !reached.chosen.contains(&profile.name) {
             found.at(
-                &file.name_at,
+                name_at,
                 format!("{} is never chosen: for each host that it fits, another profile asks for more, or has a name that \
                          comes first", profile.name),
                 "ask for something that the others do not, or remove it",

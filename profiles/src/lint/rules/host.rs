@@ -36,7 +36,10 @@ pub(super) const LINTS: &[Lint] = &[
             "/etc/sysctl.d/90-site.conf",
             "vm.dirty_background_ratio = 5\nvm.dirty_background_bytes = 1073741824\n",
         )]),
-        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "vm.dirty_background_bytes = 1073741824\n")]),
+        good: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "vm.dirty_background_bytes = 1073741824\n",
+        )]),
         check: dirty_twins,
     },
     Lint {
@@ -118,7 +121,10 @@ pub(super) const LINTS: &[Lint] = &[
         reason: "Since Linux 3.1 it grows by itself up to tcp_max_slot_table_entries (65536). \"128 slots\" is advice for \
                  older kernels; the value counts for the next mount only.",
         source: "Linux 6.12, net/sunrpc/xprtsock.c; Documentation/admin-guide/kernel-parameters.txt (sunrpc.tcp_*)",
-        bad: Example::files(&[("/etc/rc.local", "echo 128 > /proc/sys/sunrpc/tcp_slot_table_entries\n")]),
+        bad: Example::files(&[(
+            "/etc/rc.local",
+            "echo 128 > /proc/sys/sunrpc/tcp_slot_table_entries\n",
+        )]),
         good: Example::files(&[("/etc/rc.local", "echo 10 > /proc/sys/vm/swappiness\n")]),
         check: slot_table,
     },
@@ -145,8 +151,14 @@ pub(super) const LINTS: &[Lint] = &[
                  host drivers a fixed map; lazy mode batches.",
         source: "\"Understanding Host Network Stack Overheads\", SIGCOMM 2021; kernel \
                  Documentation/admin-guide/kernel-parameters.txt (iommu.strict)",
-        bad: Example::files(&[("/etc/tuned/site/tuned.conf", "[bootloader]\ncmdline_site=iommu.strict=1\n")]),
-        good: Example::files(&[("/etc/tuned/site/tuned.conf", "[bootloader]\ncmdline_site=iommu=pt\n")]),
+        bad: Example::files(&[(
+            "/etc/tuned/site/tuned.conf",
+            "[bootloader]\ncmdline_site=iommu.strict=1\n",
+        )]),
+        good: Example::files(&[(
+            "/etc/tuned/site/tuned.conf",
+            "[bootloader]\ncmdline_site=iommu=pt\n",
+        )]),
         check: iommu,
     },
     Lint {
@@ -158,15 +170,23 @@ pub(super) const LINTS: &[Lint] = &[
         reason: "It ends slow start before the queue overflows. On jittery paths it may end it early, which is why some \
                  switch it off; without it slow start ends in loss on every path. Test it on the path in question.",
         source: "Linux 6.12, net/ipv4/tcp_cubic.c",
-        bad: Example::files(&[("/etc/rc.local", "echo 0 > /sys/module/tcp_cubic/parameters/hystart\n")]),
-        good: Example::files(&[("/etc/rc.local", "echo 1 > /sys/module/tcp_cubic/parameters/hystart\n")]),
+        bad: Example::files(&[(
+            "/etc/rc.local",
+            "echo 0 > /sys/module/tcp_cubic/parameters/hystart\n",
+        )]),
+        good: Example::files(&[(
+            "/etc/rc.local",
+            "echo 1 > /sys/module/tcp_cubic/parameters/hystart\n",
+        )]),
         check: hystart,
     },
 ];
 
 fn dirty_ratio(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     for name in ["vm.dirty_ratio", "vm.dirty_background_ratio"] {
-        let foreign = context.sysctl(name).filter(|setting| !matches!(setting.origin, Origin::Catalog(_)));
+        let foreign = context
+            .sysctl(name)
+            .filter(|setting| !matches!(setting.origin, Origin::Catalog(_)));
         for setting in foreign {
             let Some(percent) = setting.integer().filter(|percent| (1..=100).contains(percent)) else {
                 continue;
@@ -176,7 +196,10 @@ fn dirty_ratio(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missi
             if gib > 16.0 {
                 found.at(
                     &setting.place,
-                    format!("{}: {gib:.0} GiB of this host's memory may be dirty", setting.shown()),
+                    format!(
+                        "{}: {gib:.0} GiB of this host's memory may be dirty",
+                        setting.shown()
+                    ),
                     format!("set {} instead, to a few GiB", name.replace("_ratio", "_bytes")),
                 );
             }
@@ -210,7 +233,10 @@ fn dirty_twins(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missi
 fn zone_reclaim(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     for setting in context.sysctl("vm.zone_reclaim_mode") {
         if setting.integer().is_some_and(|mode| mode != 0) {
-            let message = format!("{}: the page cache of a node goes while another has memory", setting.shown());
+            let message = format!(
+                "{}: the page cache of a node goes while another has memory",
+                setting.shown()
+            );
             found.at(&setting.place, message, "set it to 0");
         }
     }
@@ -219,8 +245,14 @@ fn zone_reclaim(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Miss
 
 fn min_free(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     for setting in context.sysctl("vm.min_free_kbytes") {
-        let kept = setting.integer().map(|kib| format!(", {} kept free", size(kib.saturating_mul(1024))));
-        let message = format!("{}{}: the kernel computes it", setting.shown(), kept.unwrap_or_default());
+        let kept = setting
+            .integer()
+            .map(|kib| format!(", {} kept free", size(kib.saturating_mul(1024))));
+        let message = format!(
+            "{}{}: the kernel computes it",
+            setting.shown(),
+            kept.unwrap_or_default()
+        );
         found.at(&setting.place, message, "remove the line");
     }
     Ok(())
@@ -230,7 +262,11 @@ fn vfs_cache(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing
     for setting in context.sysctl("vm.vfs_cache_pressure") {
         if setting.integer() == Some(0) {
             let message = format!("{}: inodes and dentries are never given back", setting.shown());
-            found.at(&setting.place, message, "100 is the default; 50 keeps them longer");
+            found.at(
+                &setting.place,
+                message,
+                "100 is the default; 50 keeps them longer",
+            );
         }
     }
     Ok(())
@@ -249,7 +285,10 @@ fn scheduler(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing
             "cfq" => "bfq, or mq-deadline",
             _ => continue,
         };
-        let message = format!("{}: kernels since 5.0 have no scheduler of this name", setting.shown());
+        let message = format!(
+            "{}: kernels since 5.0 have no scheduler of this name",
+            setting.shown()
+        );
         found.at(&setting.place, message, format!("write {instead}"));
     }
     Ok(())
@@ -277,13 +316,22 @@ fn slot_table(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missin
 }
 
 fn governor(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
-    let is_guest = context.seen().is_ok_and(|seen| seen.virtualised.guest == Guest::Yes);
-    for setting in context.live().filter(|setting| setting.what == What::Governor && !is_guest) {
+    let is_guest = context
+        .seen()
+        .is_ok_and(|seen| seen.virtualised.guest == Guest::Yes);
+    for setting in context
+        .live()
+        .filter(|setting| setting.what == What::Governor && !is_guest)
+    {
         let saving = ["powersave", "schedutil", "ondemand", "conservative"];
         // tuned takes the first of several that the CPU has.
         if setting.value.split('|').all(|name| saving.contains(&name.trim())) {
             let message = format!("{}: a loaded core starts slow", setting.shown());
-            found.at(&setting.place, message, "governor=performance, or include throughput-performance");
+            found.at(
+                &setting.place,
+                message,
+                "governor=performance, or include throughput-performance",
+            );
         }
     }
     Ok(())
@@ -291,10 +339,15 @@ fn governor(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing>
 
 fn iommu(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     for setting in context.live() {
-        let What::KernelArgument(name) = &setting.what else { continue };
+        let What::KernelArgument(name) = &setting.what else {
+            continue;
+        };
         let strict = match name.as_str() {
             "iommu.strict" => setting.value == "1",
-            "intel_iommu" | "amd_iommu" => setting.value.split(',').any(|word| word == "strict" || word == "fullflush"),
+            "intel_iommu" | "amd_iommu" => setting
+                .value
+                .split(',')
+                .any(|word| word == "strict" || word == "fullflush"),
             _ => false,
         };
         if strict {
@@ -307,7 +360,8 @@ fn iommu(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
 
 fn hystart(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     for setting in context.live() {
-        let off = matches!(&setting.what, What::Sysfs(path) if path.ends_with("tcp_cubic/parameters/hystart"));
+        let off =
+            matches!(&setting.what, What::Sysfs(path) if path.ends_with("tcp_cubic/parameters/hystart"));
         if off && setting.integer() == Some(0) {
             found.at(
                 &setting.place,

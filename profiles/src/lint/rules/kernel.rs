@@ -3,7 +3,9 @@
 use crate::lint::context::{Context, Missing};
 use crate::lint::definition::{Example, Lint, Needs, Severity, Theme};
 use crate::lint::finding::Found;
-use crate::lint::kernel::{Known, accept, fields_of, gone, is_in_extra_package, look_up, module_of, names_of, nearest_key};
+use crate::lint::kernel::{
+    Known, accept, fields_of, gone, is_in_extra_package, look_up, module_of, names_of, nearest_key,
+};
 use crate::lint::key::SysctlKey;
 use crate::lint::setting::{Origin, Setting};
 use crate::lint::text::size;
@@ -19,8 +21,14 @@ pub(super) const LINTS: &[Lint] = &[
                  value is never set. A key of the catalog that the registry of knobs lacks is refused as well.",
         source: "Linux 6.12, net/core/sysctl_net_core.c, net/ipv4/{sysctl_net_ipv4,devinet,route}.c, mm/, \
                  net/sunrpc/xprtsock.c",
-        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_rmen = 4096 131072 33554432\n")]),
-        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_rmem = 4096 131072 33554432\n")]),
+        bad: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.tcp_rmen = 4096 131072 33554432\n",
+        )]),
+        good: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.tcp_rmem = 4096 131072 33554432\n",
+        )]),
         check: unknown_key,
     },
     Lint {
@@ -45,7 +53,10 @@ pub(super) const LINTS: &[Lint] = &[
         reason: "systemd-sysctl runs early, and passes over a key that is not there yet. When the module comes later, \
                  nobody sets it.",
         source: "sysctl.d(5), example 3; systemd/systemd#43362, systemd/systemd#1113",
-        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.netfilter.nf_conntrack_max = 1048576\n")]),
+        bad: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.netfilter.nf_conntrack_max = 1048576\n",
+        )]),
         good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.core.somaxconn = 4096\n")]),
         check: key_needs_module,
     },
@@ -60,9 +71,15 @@ pub(super) const LINTS: &[Lint] = &[
                  Debian, 2000 us on EL9). The old value stays. Without --host the kernel is Debian 13's 6.12.",
         source: "Linux 6.12, kernel/sysctl.c (do_proc_dointvec_conv), net/core/sysctl_net_core.c, \
                  net/ipv4/sysctl_net_ipv4.c",
-        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.core.netdev_budget_usecs = 4000\n")]),
-        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.core.netdev_budget_usecs = 4000\n")])
-            .on("[host]\nkernel = '5.14.0-503.el9.x86_64'\n"),
+        bad: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.core.netdev_budget_usecs = 4000\n",
+        )]),
+        good: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.core.netdev_budget_usecs = 4000\n",
+        )])
+        .on("[host]\nkernel = '5.14.0-503.el9.x86_64'\n"),
         check: value_refused,
     },
     Lint {
@@ -97,7 +114,10 @@ pub(super) const LINTS: &[Lint] = &[
                  start and maximum are in order.",
         source: "Linux 6.12, kernel/sysctl.c (__do_proc_dointvec); net/ipv4/sysctl_net_ipv4.c (tcp_rmem)",
         bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_rmem = 67108864\n")]),
-        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_rmem = 4096 131072 67108864\n")]),
+        good: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.tcp_rmem = 4096 131072 67108864\n",
+        )]),
         check: vector_form,
     },
     Lint {
@@ -109,10 +129,16 @@ pub(super) const LINTS: &[Lint] = &[
         reason: "tcp_mem and udp_mem are in pages of 4096 byte, unlike tcp_rmem. A value in bytes is 4096 times too \
                  large, and the kernel then never sees memory pressure until there is no memory.",
         source: "kernel Documentation/networking/ip-sysctl.rst (tcp_mem); Linux 6.12, net/ipv4/tcp.c (tcp_init_mem)",
-        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.udp_mem = 16777216 33554432 67108864\n")])
-            .on("[host]\nmemory_gib = 64.0\n"),
-        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.udp_mem = 786432 1048576 1572864\n")])
-            .on("[host]\nmemory_gib = 64.0\n"),
+        bad: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.udp_mem = 16777216 33554432 67108864\n",
+        )])
+        .on("[host]\nmemory_gib = 64.0\n"),
+        good: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.udp_mem = 786432 1048576 1572864\n",
+        )])
+        .on("[host]\nmemory_gib = 64.0\n"),
         check: pages_not_bytes,
     },
     Lint {
@@ -125,15 +151,24 @@ pub(super) const LINTS: &[Lint] = &[
                  writing fails with ENOENT and the old one stays. bbr2 and bbr3 are in no mainline kernel; on EL9 \
                  htcp is in the package kernel-modules-extra.",
         source: "Linux 6.12, net/ipv4/tcp_*.c, net/sched/sch_*.c; EL9 kernel packages",
-        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_congestion_control = bbr3\n")]),
-        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_congestion_control = cubic\n")]),
+        bad: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.tcp_congestion_control = bbr3\n",
+        )]),
+        good: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.tcp_congestion_control = cubic\n",
+        )]),
         check: module_missing,
     },
 ];
 
 /// Settings of sysctls of foreign files, those that lose included: a mistake is one, whoever wins.
 fn written<'b>(context: &'b Context<'_>) -> impl Iterator<Item = (&'b Setting, &'b SysctlKey)> {
-    let foreign = context.settings.iter().filter(|setting| !matches!(setting.origin, Origin::Catalog(_)));
+    let foreign = context
+        .settings
+        .iter()
+        .filter(|setting| !matches!(setting.origin, Origin::Catalog(_)));
     // What a profile of tuned includes is not written here.
     let own = foreign.filter(|setting| setting.included_from.is_none());
     own.filter_map(|setting| setting.key().map(|key| (setting, key)))
@@ -148,7 +183,10 @@ fn unknown_key(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missi
             Known::Yes | Known::NotListed => {}
             Known::Since((major, minor)) => found.at(
                 &setting.place,
-                format!("{key} is in Linux {major}.{minor} and later; the kernel is {}", context.kernel.name),
+                format!(
+                    "{key} is in Linux {major}.{minor} and later; the kernel is {}",
+                    context.kernel.name
+                ),
                 "remove the line, or put `-` before the key where the file is for several kernels",
             ),
             Known::No => found.at(
@@ -174,7 +212,8 @@ fn obsolete_key(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Miss
 }
 
 fn key_needs_module(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
-    let at_boot = written(context).filter(|(setting, _)| matches!(setting.origin, Origin::SysctlD(_)) && setting.is_live());
+    let at_boot = written(context)
+        .filter(|(setting, _)| matches!(setting.origin, Origin::SysctlD(_)) && setting.is_live());
     for (setting, key) in at_boot {
         if let Some(module) = module_of(key) {
             found.at(
@@ -190,7 +229,11 @@ fn key_needs_module(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), 
 fn value_refused(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     for (setting, key) in written(context).filter(|(_, key)| !key.is_glob()) {
         if let Err(refused) = accept(key, &setting.value, &context.kernel) {
-            found.at(&setting.place, format!("{}: {}", setting.shown(), refused.why), refused.hint);
+            found.at(
+                &setting.place,
+                format!("{}: {}", setting.shown(), refused.why),
+                refused.hint,
+            );
         }
     }
     Ok(())
@@ -228,14 +271,21 @@ fn count(numbers: usize) -> String {
 
 fn pages_not_bytes(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     for (setting, key) in written(context).filter(|(setting, _)| setting.is_live()) {
-        let Some(pages) = setting.last_integer().filter(|_| ["tcp_mem", "udp_mem"].contains(&key.leaf())) else {
+        let Some(pages) = setting
+            .last_integer()
+            .filter(|_| ["tcp_mem", "udp_mem"].contains(&key.leaf()))
+        else {
             continue;
         };
         let bytes = pages.saturating_mul(4096);
         if bytes as f64 > context.memory()? {
             found.at(
                 &setting.place,
-                format!("{} is {} of 4096-byte pages, more than the host has", setting.shown(), size(bytes)),
+                format!(
+                    "{} is {} of 4096-byte pages, more than the host has",
+                    setting.shown(),
+                    size(bytes)
+                ),
                 "remove the line: the kernel computes it from the memory at boot",
             );
         }
@@ -254,12 +304,18 @@ fn module_missing(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Mi
             found.at(
                 &setting.place,
                 format!("no mainline kernel has the {kind} {name:?}"),
-                format!("one of {}; or leave the line out where a module of your own has the name", names.join(", ")),
+                format!(
+                    "one of {}; or leave the line out where a module of your own has the name",
+                    names.join(", ")
+                ),
             );
         } else if on_host && context.kernel.enterprise && is_in_extra_package(name) {
             found.at(
                 &setting.place,
-                format!("{name} is not in the main packages of the kernel {}", context.kernel.name),
+                format!(
+                    "{name} is not in the main packages of the kernel {}",
+                    context.kernel.name
+                ),
                 "install kernel-modules-extra, or take another one",
             );
         }

@@ -66,7 +66,10 @@ pub(super) const LINTS: &[Lint] = &[
         reason: "Adaptive moderation off and no fixed time is one interrupt for each packet: at 100 Gb/s that is all the \
                  CPU does. For latency a fixed time of 8 to 20 us is the usual start.",
         source: "Intel 700 and 800 Series Linux Performance Tuning Guides; ESnet fasterdata, linux/100g-tuning",
-        bad: Example::files(&[("/etc/rc.local", "/usr/sbin/ethtool -C eth0 adaptive-rx off rx-usecs 0\n")]),
+        bad: Example::files(&[(
+            "/etc/rc.local",
+            "/usr/sbin/ethtool -C eth0 adaptive-rx off rx-usecs 0\n",
+        )]),
         good: Example::files(&[("/etc/rc.local", "/usr/sbin/ethtool -C eth0 adaptive-rx on\n")]),
         check: interrupt_storm,
     },
@@ -157,7 +160,11 @@ fn lro(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
             continue;
         }
         if let Some(why) = forwards(context) {
-            found.at(&setting.place, format!("{} on a host that forwards: {why}", setting.shown()), "switch it off");
+            found.at(
+                &setting.place,
+                format!("{} on a host that forwards: {why}", setting.shown()),
+                "switch it off",
+            );
         }
     }
     Ok(())
@@ -165,14 +172,28 @@ fn lro(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
 
 /// The sign that a host forwards or bridges.
 fn forwards(context: &Context<'_>) -> Option<String> {
-    for name in ["net.ipv4.ip_forward", "net.ipv4.conf.all.forwarding", "net.ipv6.conf.all.forwarding"] {
-        let on = context.sysctl(name).find(|setting| setting.integer().is_some_and(|value| value != 0));
+    for name in [
+        "net.ipv4.ip_forward",
+        "net.ipv4.conf.all.forwarding",
+        "net.ipv6.conf.all.forwarding",
+    ] {
+        let on = context
+            .sysctl(name)
+            .find(|setting| setting.integer().is_some_and(|value| value != 0));
         if let Some(setting) = on {
             return Some(format!("{name} at {}", setting.place));
         }
     }
-    let bridge = context.facts().ok()?.nics.iter().find(|nic| nic.kind.as_deref() == Some("bridge"))?;
-    Some(format!("the bridge {}", bridge.name.as_deref().unwrap_or("without a name")))
+    let bridge = context
+        .facts()
+        .ok()?
+        .nics
+        .iter()
+        .find(|nic| nic.kind.as_deref() == Some("bridge"))?;
+    Some(format!(
+        "the bridge {}",
+        bridge.name.as_deref().unwrap_or("without a name")
+    ))
 }
 
 fn ring_at_maximum(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
@@ -182,8 +203,13 @@ fn ring_at_maximum(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), M
         };
         let queues = nic_of(context, device).and_then(|nic| number(nic.channels.as_ref(), "combined"));
         let sum = queues.map(|queues| {
-            let bytes = i128::from(queues).saturating_mul(descriptors).saturating_mul(2048);
-            format!("{queues} queues of 2 KiB buffers are {}", crate::lint::text::size(bytes))
+            let bytes = i128::from(queues)
+                .saturating_mul(descriptors)
+                .saturating_mul(2048);
+            format!(
+                "{queues} queues of 2 KiB buffers are {}",
+                crate::lint::text::size(bytes)
+            )
         });
         found.at(
             &setting.place,
@@ -214,21 +240,34 @@ fn number(numbers: Option<&crate::facts::Numbers>, key: &str) -> Option<i64> {
 fn ring_above_device(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     for (setting, device, key) in nic_settings(context) {
         // The catalog's values are lowered to the device by the plan.
-        let Some((group, name)) = key.split_once('.').filter(|_| !matches!(setting.origin, Origin::Catalog(_))) else {
+        let Some((group, name)) = key
+            .split_once('.')
+            .filter(|_| !matches!(setting.origin, Origin::Catalog(_)))
+        else {
             continue;
         };
         if !["ring", "channels"].contains(&group) {
             continue;
         }
         context.facts()?;
-        let Some(nic) = nic_of(context, device) else { continue };
-        let numbers = if group == "ring" { &nic.rings } else { &nic.channels };
+        let Some(nic) = nic_of(context, device) else {
+            continue;
+        };
+        let numbers = if group == "ring" {
+            &nic.rings
+        } else {
+            &nic.channels
+        };
         let most = number(numbers.as_ref(), &format!("{name}_max"));
         if let (Some(most), Some(asked)) = (most, setting.integer())
             && asked > i128::from(most)
         {
             let nic = nic.name.as_deref().unwrap_or("the port");
-            found.at(&setting.place, format!("{}: {nic} has at most {most}", setting.shown()), format!("at most {most}"));
+            found.at(
+                &setting.place,
+                format!("{}: {nic} has at most {most}", setting.shown()),
+                format!("at most {most}"),
+            );
         }
     }
     Ok(())
@@ -240,12 +279,18 @@ fn interrupt_storm(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), M
             continue;
         }
         let zero = nic_settings(context).any(|(other, of, key)| {
-            key == "coalesce.rx-usecs" && other.integer() == Some(0) && of.may_be(device) && other.origin == setting.origin
+            key == "coalesce.rx-usecs"
+                && other.integer() == Some(0)
+                && of.may_be(device)
+                && other.origin == setting.origin
         });
         if zero {
             found.at(
                 &setting.place,
-                format!("{}, and rx-usecs 0: one interrupt for each packet", setting.shown()),
+                format!(
+                    "{}, and rx-usecs 0: one interrupt for each packet",
+                    setting.shown()
+                ),
                 "adaptive-rx on; or for latency rx-usecs 8 to 20",
             );
         }
@@ -256,11 +301,16 @@ fn interrupt_storm(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), M
 fn rule_resets_link(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     for rule in &context.udev {
         let resets = |setting: &&Setting| matches!(&setting.what, What::Nic(_, key) if key.starts_with("ring.") || key.starts_with("channels."));
-        let Some(setting) = rule.settings.iter().find(resets) else { continue };
+        let Some(setting) = rule.settings.iter().find(resets) else {
+            continue;
+        };
         if rule.rule.matched("ACTION") != Some("add") && !after_guard(context, &rule.place) {
             found.at(
                 &setting.place,
-                format!("{} on every event of the device: the link stops, or drops, each time", setting.what),
+                format!(
+                    "{} on every event of the device: the link stops, or drops, each time",
+                    setting.what
+                ),
                 "begin the rule with ACTION==\"add\"",
             );
         }
@@ -270,22 +320,31 @@ fn rule_resets_link(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), 
 
 /// Whether an earlier rule of the file leaves everything that is not `add` (`ACTION!="add", GOTO=...`).
 fn after_guard(context: &Context<'_>, place: &crate::lint::finding::Place) -> bool {
-    let before = context.udev.iter().filter(|rule| rule.place.file == place.file && rule.place.line < place.line);
+    let before = context
+        .udev
+        .iter()
+        .filter(|rule| rule.place.file == place.file && rule.place.line < place.line);
     before.into_iter().any(|rule| {
         let leaves = rule.rule.tokens.iter().any(|token| token.key == "GOTO");
-        let unless_add = |token: &crate::lint::read::Token| token.key == "ACTION" && token.operator == "!=" && token.value == "add";
+        let unless_add = |token: &crate::lint::read::Token| {
+            token.key == "ACTION" && token.operator == "!=" && token.value == "add"
+        };
         leaves && rule.rule.tokens.iter().any(unless_add)
     })
 }
 
 fn unit_stops(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     for script in &context.scripts {
-        let sets = |command: &&crate::lint::read::Command| command.stops_unit && !settings_of(command).is_empty();
+        let sets =
+            |command: &&crate::lint::read::Command| command.stops_unit && !settings_of(command).is_empty();
         let strict: Vec<_> = script.commands.iter().filter(sets).collect();
         if let [first, .., last] = strict[..] {
             found.at(
                 &crate::lint::finding::Place::new(&script.path, first.line),
-                format!("when it fails, the settings down to line {} are not made", last.line),
+                format!(
+                    "when it fails, the settings down to line {} are not made",
+                    last.line
+                ),
                 "write `ExecStart=-` for settings that a device may refuse",
             );
         }
@@ -302,10 +361,14 @@ fn ports_in_use(context: &Context<'_>) -> Result<usize, Missing> {
 
 fn rp_filter(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     for setting in context.foreign() {
-        let strict = setting.key().is_some_and(|key| key.leaf() == "rp_filter") && setting.integer() == Some(1);
+        let strict =
+            setting.key().is_some_and(|key| key.leaf() == "rp_filter") && setting.integer() == Some(1);
         if strict && ports_in_use(context)? > 1 {
             let ports = ports_in_use(context)?;
-            let message = format!("{} with {ports} ports in use: packets of the others are dropped", setting.shown());
+            let message = format!(
+                "{} with {ports} ports in use: packets of the others are dropped",
+                setting.shown()
+            );
             found.at(&setting.place, message, "set it to 2");
         }
     }
@@ -314,10 +377,17 @@ fn rp_filter(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing
 
 fn arp(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     for setting in context.foreign() {
-        let leaf = setting.key().map(crate::lint::key::SysctlKey::leaf).unwrap_or_default();
-        let set = ["arp_ignore", "arp_announce", "arp_filter"].contains(&leaf) && setting.integer() != Some(0);
+        let leaf = setting
+            .key()
+            .map(crate::lint::key::SysctlKey::leaf)
+            .unwrap_or_default();
+        let set =
+            ["arp_ignore", "arp_announce", "arp_filter"].contains(&leaf) && setting.integer() != Some(0);
         if set && ports_in_use(context)? == 1 {
-            let message = format!("{}: the host has one port in use, and this is for several in one subnet", setting.shown());
+            let message = format!(
+                "{}: the host has one port in use, and this is for several in one subnet",
+                setting.shown()
+            );
             found.at(&setting.place, message, "remove the line");
         }
     }

@@ -43,12 +43,24 @@ pub(super) const LINTS: &[Lint] = &[
                  back to 16 MiB in that way. A ratio of dirty memory takes the twin in bytes away.",
         source: "tuned 2.25.1, tuned/plugins/plugin_sysctl.py, profiles/{network-throughput,throughput-performance}",
         bad: Example::files(&[
-            ("/usr/lib/sysctl.d/90-site.conf", "net.ipv4.tcp_rmem = 4096 131072 100663296\n"),
-            ("/etc/tuned/site/tuned.conf", "[main]\ninclude=network-throughput\n"),
+            (
+                "/usr/lib/sysctl.d/90-site.conf",
+                "net.ipv4.tcp_rmem = 4096 131072 100663296\n",
+            ),
+            (
+                "/etc/tuned/site/tuned.conf",
+                "[main]\ninclude=network-throughput\n",
+            ),
         ]),
         good: Example::files(&[
-            ("/usr/lib/sysctl.d/90-site.conf", "net.ipv4.tcp_rmem = 4096 131072 100663296\n"),
-            ("/etc/tuned/site/tuned.conf", "[main]\ninclude=throughput-performance\n"),
+            (
+                "/usr/lib/sysctl.d/90-site.conf",
+                "net.ipv4.tcp_rmem = 4096 131072 100663296\n",
+            ),
+            (
+                "/etc/tuned/site/tuned.conf",
+                "[main]\ninclude=throughput-performance\n",
+            ),
         ]),
         check: tuned_resets,
     },
@@ -61,8 +73,14 @@ pub(super) const LINTS: &[Lint] = &[
         reason: "tuned then refuses the whole profile. Looked for in the directories given, and among the profiles that \
                  tuned 2.25.1 ships.",
         source: "tuned 2.25.1, tuned/profiles/loader.py",
-        bad: Example::files(&[("/etc/tuned/site/tuned.conf", "[main]\ninclude=network-througput\n")]),
-        good: Example::files(&[("/etc/tuned/site/tuned.conf", "[main]\ninclude=network-throughput\n")]),
+        bad: Example::files(&[(
+            "/etc/tuned/site/tuned.conf",
+            "[main]\ninclude=network-througput\n",
+        )]),
+        good: Example::files(&[(
+            "/etc/tuned/site/tuned.conf",
+            "[main]\ninclude=network-throughput\n",
+        )]),
         check: include_missing,
     },
 ];
@@ -119,18 +137,30 @@ fn same_knob(a: &What, b: &What) -> bool {
 /// `vm.dirty_ratio` and `vm.dirty_bytes`: a write of one sets the other to 0.
 fn are_twins(a: &SysctlKey, b: &SysctlKey) -> bool {
     let (a, b) = (a.path(), b.path());
-    let twins = |a: &str, b: &str| a.starts_with("vm/dirty_") && a.strip_suffix("_ratio").is_some_and(|stem| b.strip_suffix("_bytes") == Some(stem));
+    let twins = |a: &str, b: &str| {
+        a.starts_with("vm/dirty_")
+            && a.strip_suffix("_ratio")
+                .is_some_and(|stem| b.strip_suffix("_bytes") == Some(stem))
+    };
     twins(a, b) || twins(b, a)
 }
 
 /// Whether both cannot hold at once. tuned may only raise, or only lower, what it finds.
 fn disagree(setting: &Setting, other: &Setting) -> bool {
-    if setting.what != other.what && matches!((setting.key(), other.key()), (Some(a), Some(b)) if a.path() != b.path()) {
+    if setting.what != other.what
+        && matches!((setting.key(), other.key()), (Some(a), Some(b)) if a.path() != b.path())
+    {
         return true;
     }
     // tuned takes the first of several governors that the CPU has.
     if setting.what == What::Governor {
-        let names = |setting: &Setting| setting.value.split('|').map(|name| name.trim().to_owned()).collect::<Vec<_>>();
+        let names = |setting: &Setting| {
+            setting
+                .value
+                .split('|')
+                .map(|name| name.trim().to_owned())
+                .collect::<Vec<_>>()
+        };
         return !names(setting).iter().any(|name| names(other).contains(name));
     }
     let (modified, plain) = match setting.modifier {
@@ -173,11 +203,17 @@ fn why_lost(context: &Context<'_>, setting: &Setting, tuned: &Setting) -> Option
 }
 
 fn tuned_resets(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
-    let of_files = || context.foreign().filter(|setting| matches!(setting.origin, Origin::SysctlD(_)));
+    let of_files = || {
+        context
+            .foreign()
+            .filter(|setting| matches!(setting.origin, Origin::SysctlD(_)))
+    };
     for profile in &context.tuned {
         for setting in of_files() {
             let conflicts = |tuned: &&Setting| covers(setting, tuned) && disagree(setting, tuned);
-            let Some(tuned) = profile.settings.iter().find(conflicts) else { continue };
+            let Some(tuned) = profile.settings.iter().find(conflicts) else {
+                continue;
+            };
             if let Some(why) = why_lost(context, setting, tuned) {
                 found.at(
                     &setting.place,
@@ -210,7 +246,10 @@ fn include_missing(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), M
         for (place, name) in &profile.missing {
             found.at(
                 place,
-                format!("{} includes {name:?}, and there is no profile of this name", profile.name),
+                format!(
+                    "{} includes {name:?}, and there is no profile of this name",
+                    profile.name
+                ),
                 match crate::lint::stock_tuned::nearest(name) {
                     Some(near) => format!("did you mean {near}? Else give its directory with --tuned"),
                     None => "give its directory with --tuned, or remove the include".to_owned(),

@@ -7,7 +7,17 @@ use crate::lint::read::{Rate, ends_in_bytes};
 use crate::lint::setting::{Device, Qdisc, Setting, What};
 
 /// The queue disciplines that read the length of the transmit queue (net/sched/sch_generic.c and others).
-const READ_TXQUEUELEN: &[&str] = &["pfifo_fast", "pfifo", "bfifo", "htb", "sfb", "tbf", "hfsc", "plug", "teql"];
+const READ_TXQUEUELEN: &[&str] = &[
+    "pfifo_fast",
+    "pfifo",
+    "bfifo",
+    "htb",
+    "sfb",
+    "tbf",
+    "hfsc",
+    "plug",
+    "teql",
+];
 
 pub(super) const LINTS: &[Lint] = &[
     Lint {
@@ -21,8 +31,14 @@ pub(super) const LINTS: &[Lint] = &[
                  is used, a million packets of 9 kB are 9 GB and seconds of delay. One published study saw 2000 help \
                  and 2500 harm.",
         source: "Linux 6.12, net/core/dev.c (enqueue_to_backlog); kernel Documentation/admin-guide/sysctl/net.rst",
-        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.core.netdev_max_backlog = 1000000\n")]),
-        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.core.netdev_max_backlog = 2000\n")]),
+        bad: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.core.netdev_max_backlog = 1000000\n",
+        )]),
+        good: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.core.netdev_max_backlog = 2000\n",
+        )]),
         check: backlog,
     },
     Lint {
@@ -80,7 +96,10 @@ pub(super) const LINTS: &[Lint] = &[
             "/etc/rc.local",
             "tc qdisc replace dev eth0 root tbf rate 9gbit burst 1mb latency 100ms\n",
         )]),
-        good: Example::files(&[("/etc/rc.local", "tc qdisc replace dev eth0 parent 1:1 fq maxrate 2gbit\n")]),
+        good: Example::files(&[(
+            "/etc/rc.local",
+            "tc qdisc replace dev eth0 parent 1:1 fq maxrate 2gbit\n",
+        )]),
         check: tbf,
     },
     Lint {
@@ -92,8 +111,14 @@ pub(super) const LINTS: &[Lint] = &[
         reason: "In tc, `mbit` is a million bits and `mbps` a million BYTES per second. `rate 9000mbps` on a 10G port is \
                  72 Gbit/s, which caps nothing, and a burst that was computed from it is eight times too small.",
         source: "tc(8), UNITS",
-        bad: Example::files(&[("/etc/rc.local", "tc qdisc replace dev eth0 parent 1:1 fq maxrate 2000mbps\n")]),
-        good: Example::files(&[("/etc/rc.local", "tc qdisc replace dev eth0 parent 1:1 fq maxrate 2000mbit\n")]),
+        bad: Example::files(&[(
+            "/etc/rc.local",
+            "tc qdisc replace dev eth0 parent 1:1 fq maxrate 2000mbps\n",
+        )]),
+        good: Example::files(&[(
+            "/etc/rc.local",
+            "tc qdisc replace dev eth0 parent 1:1 fq maxrate 2000mbit\n",
+        )]),
         check: in_bytes,
     },
     Lint {
@@ -105,8 +130,14 @@ pub(super) const LINTS: &[Lint] = &[
         reason: "It is kept in 32 bits of bytes per second. tc refuses more, and the old qdisc stays. It is the rate of \
                  each flow, not of the interface; above 30 Gbit/s a flow needs none.",
         source: "Linux 6.12, net/sched/sch_fq.c (TCA_FQ_FLOW_MAX_RATE); tc-fq(8); tried with iproute2 6.1",
-        bad: Example::files(&[("/etc/rc.local", "tc qdisc replace dev eth0 parent 1:1 fq maxrate 50gbit\n")]),
-        good: Example::files(&[("/etc/rc.local", "tc qdisc replace dev eth0 parent 1:1 fq maxrate 12gbit\n")]),
+        bad: Example::files(&[(
+            "/etc/rc.local",
+            "tc qdisc replace dev eth0 parent 1:1 fq maxrate 50gbit\n",
+        )]),
+        good: Example::files(&[(
+            "/etc/rc.local",
+            "tc qdisc replace dev eth0 parent 1:1 fq maxrate 12gbit\n",
+        )]),
         check: maxrate,
     },
 ];
@@ -116,7 +147,10 @@ fn backlog(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> 
         if setting.integer().is_some_and(|packets| packets > 10_000) {
             found.at(
                 &setting.place,
-                format!("{} packets for each CPU: drivers with NAPI pass it by, others only gain delay", setting.shown()),
+                format!(
+                    "{} packets for each CPU: drivers with NAPI pass it by, others only gain delay",
+                    setting.shown()
+                ),
                 "remove the line; raise it to 2000 only where column 2 of /proc/net/softnet_stat grows",
             );
         }
@@ -126,23 +160,32 @@ fn backlog(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> 
 
 fn txqueuelen(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     for setting in context.live() {
-        let What::Nic(device, key) = &setting.what else { continue };
+        let What::Nic(device, key) = &setting.what else {
+            continue;
+        };
         if key != "txqueuelen" || setting.integer().is_none_or(|packets| packets <= 1000) {
             continue;
         }
         let effect = match qdisc_of(context, device) {
-            Some(kind) if READ_TXQUEUELEN.contains(&kind) => format!("under {kind} it is a standing queue, so delay"),
+            Some(kind) if READ_TXQUEUELEN.contains(&kind) => {
+                format!("under {kind} it is a standing queue, so delay")
+            }
             Some(kind) => format!("under {kind} it has no effect"),
             None => "under fq and fq_codel it has no effect, under pfifo_fast it is delay".to_owned(),
         };
-        found.at(&setting.place, format!("{}: {effect}", setting.shown()), "leave it at 1000");
+        found.at(
+            &setting.place,
+            format!("{}: {effect}", setting.shown()),
+            "leave it at 1000",
+        );
     }
     Ok(())
 }
 
 /// The queue discipline that a device will have, as far as the files say it.
 fn qdisc_of<'b>(context: &'b Context<'_>, device: &Device) -> Option<&'b str> {
-    let of_device = |setting: &&Setting| matches!(&setting.what, What::Qdisc(other, _) if other.may_be(device));
+    let of_device =
+        |setting: &&Setting| matches!(&setting.what, What::Qdisc(other, _) if other.may_be(device));
     let own = context.live().filter(of_device).last();
     let default = || context.effective("net.core.default_qdisc");
     own.or_else(default).map(|setting| setting.value.as_str())
@@ -166,7 +209,8 @@ fn virtual_kind(context: &Context<'_>, device: &Device) -> Option<&'static str> 
         return kinds.into_iter().find(|known| *known == kind);
     }
     let numbered = |prefix: &str| {
-        name.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit()))
+        name.strip_prefix(prefix)
+            .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit()))
     };
     match name.as_str() {
         "lo" => Some("loopback"),
@@ -204,7 +248,10 @@ fn on_virtual(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missin
         if let Some(kind) = virtual_kind(context, device) {
             found.at(
                 &setting.place,
-                format!("{} on {device}, a {kind}: packets are queued twice", setting.value),
+                format!(
+                    "{} on {device}, a {kind}: packets are queued twice",
+                    setting.value
+                ),
                 "leave it without one, and set the qdisc of the ports below",
             );
         }
@@ -216,7 +263,9 @@ fn tbf(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     for (setting, device, _) in qdiscs(context).filter(|(setting, ..)| setting.value == "tbf") {
         found.at(
             &setting.place,
-            format!("tbf on {device}: one lock for all CPUs, and segments above its burst are cut up or dropped"),
+            format!(
+                "tbf on {device}: one lock for all CPUs, and segments above its burst are cut up or dropped"
+            ),
             "pace flows by fq with maxrate, or cap the port at the switch",
         );
     }
@@ -225,9 +274,20 @@ fn tbf(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
 
 /// The words of a qdisc that are rates, with what they are the rate of.
 fn rates(qdisc: &Qdisc) -> impl Iterator<Item = (&str, &str)> {
-    let names = ["rate", "maxrate", "peakrate", "ceil", "bandwidth", "low_rate_threshold"];
+    let names = [
+        "rate",
+        "maxrate",
+        "peakrate",
+        "ceil",
+        "bandwidth",
+        "low_rate_threshold",
+    ];
     let pairs = qdisc.options.windows(2);
-    pairs.filter_map(move |pair| names.contains(&pair[0].as_str()).then(|| (pair[0].as_str(), pair[1].as_str())))
+    pairs.filter_map(move |pair| {
+        names
+            .contains(&pair[0].as_str())
+            .then(|| (pair[0].as_str(), pair[1].as_str()))
+    })
 }
 
 fn in_bytes(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
@@ -256,7 +316,10 @@ fn maxrate(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> 
             if let Some(rate) = Rate::parse(text).filter(|rate| rate.bits > most) {
                 found.at(
                     &setting.place,
-                    format!("{name} {text} is {} for each flow, and fq takes at most 34.36 Gbit/s", rate.gbit()),
+                    format!(
+                        "{name} {text} is {} for each flow, and fq takes at most 34.36 Gbit/s",
+                        rate.gbit()
+                    ),
                     "leave maxrate out",
                 );
             }

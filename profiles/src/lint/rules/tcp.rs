@@ -20,7 +20,13 @@ pub(super) const LINTS: &[Lint] = &[
         bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_timestamps = 0\n")]),
         good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_timestamps = 1\n")]),
         check: |context, found| {
-            must_not_be(context, found, "net.ipv4.tcp_timestamps", 0, "large windows lose PAWS and RTT samples")
+            must_not_be(
+                context,
+                found,
+                "net.ipv4.tcp_timestamps",
+                0,
+                "large windows lose PAWS and RTT samples",
+            )
         },
     },
     Lint {
@@ -34,7 +40,13 @@ pub(super) const LINTS: &[Lint] = &[
         bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_sack = 0\n")]),
         good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_sack = 1\n")]),
         check: |context, found| {
-            must_not_be(context, found, "net.ipv4.tcp_sack", 0, "a loss in a large window costs a round trip each")
+            must_not_be(
+                context,
+                found,
+                "net.ipv4.tcp_sack",
+                0,
+                "a loss in a large window costs a round trip each",
+            )
         },
     },
     Lint {
@@ -48,7 +60,13 @@ pub(super) const LINTS: &[Lint] = &[
         bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_window_scaling = 0\n")]),
         good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_window_scaling = 1\n")]),
         check: |context, found| {
-            must_not_be(context, found, "net.ipv4.tcp_window_scaling", 0, "no window is larger than 64 KiB")
+            must_not_be(
+                context,
+                found,
+                "net.ipv4.tcp_window_scaling",
+                0,
+                "no window is larger than 64 KiB",
+            )
         },
     },
     Lint {
@@ -63,7 +81,13 @@ pub(super) const LINTS: &[Lint] = &[
         bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_moderate_rcvbuf = 0\n")]),
         good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_moderate_rcvbuf = 1\n")]),
         check: |context, found| {
-            must_not_be(context, found, "net.ipv4.tcp_moderate_rcvbuf", 0, "buffers stay at the start of tcp_rmem")
+            must_not_be(
+                context,
+                found,
+                "net.ipv4.tcp_moderate_rcvbuf",
+                0,
+                "buffers stay at the start of tcp_rmem",
+            )
         },
     },
     Lint {
@@ -92,7 +116,13 @@ pub(super) const LINTS: &[Lint] = &[
         bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_shrink_window = 1\n")]),
         good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_shrink_window = 0\n")]),
         check: |context, found| {
-            must_not_be(context, found, "net.ipv4.tcp_shrink_window", 1, "offered windows are taken back")
+            must_not_be(
+                context,
+                found,
+                "net.ipv4.tcp_shrink_window",
+                1,
+                "offered windows are taken back",
+            )
         },
     },
     Lint {
@@ -128,7 +158,10 @@ pub(super) const LINTS: &[Lint] = &[
             "/etc/sysctl.d/90-site.conf",
             "net.ipv4.tcp_congestion_control = bbr\nnet.core.default_qdisc = fq\n",
         )]),
-        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.tcp_congestion_control = cubic\n")]),
+        good: Example::files(&[(
+            "/etc/sysctl.d/90-site.conf",
+            "net.ipv4.tcp_congestion_control = cubic\n",
+        )]),
         check: bbr,
     },
     Lint {
@@ -163,7 +196,9 @@ fn must_not_be(
     bad: i128,
     effect: &str,
 ) -> Result<(), Missing> {
-    let settings = context.sysctl(name).filter(|setting| setting.integer() == Some(bad));
+    let settings = context
+        .sysctl(name)
+        .filter(|setting| setting.integer() == Some(bad));
     for setting in settings {
         let hint = format!("set it to {}, the kernel's default, or remove the line", 1 - bad);
         found.at(&setting.place, format!("{}: {effect}", setting.shown()), hint);
@@ -172,10 +207,19 @@ fn must_not_be(
 }
 
 fn mtu_probing(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
-    let always = context.sysctl("net.ipv4.tcp_mtu_probing").filter(|setting| setting.integer() >= Some(2));
+    let always = context
+        .sysctl("net.ipv4.tcp_mtu_probing")
+        .filter(|setting| setting.integer() >= Some(2));
     for setting in always {
-        let message = format!("{}: every connection starts small, and a loss keeps it small", setting.shown());
-        found.at(&setting.place, message, "set it to 1, which probes only once a black hole is suspected");
+        let message = format!(
+            "{}: every connection starts small, and a loss keeps it small",
+            setting.shown()
+        );
+        found.at(
+            &setting.place,
+            message,
+            "set it to 1, which probes only once a black hole is suspected",
+        );
     }
     Ok(())
 }
@@ -183,32 +227,54 @@ fn mtu_probing(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missi
 fn metrics(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     for setting in context.sysctl("net.ipv4.tcp_no_metrics_save") {
         let roles = match setting.origin {
-            Origin::Catalog(index) => context.catalog.get(index).map(|file| file.roles()).unwrap_or_default(),
-            _ => vec![context.role()?],
+            Origin::Catalog(index) => context
+                .catalog
+                .profiles
+                .get(index)
+                .map(|view| view.profile.roles.clone()),
+            _ => Some(vec![context.role()?]),
         };
-        let (Some(value), Some(role)) = (setting.integer(), roles.first()) else {
-            continue;
-        };
-        let (wanted, why) = match role {
-            Role::Perfsonar => (1, "a test starts from what the last one saw"),
-            Role::RemoteProcessing | Role::XrootdFrontend => (0, "each short connection starts from nothing"),
-            Role::Dtn => continue,
-        };
-        if (value != 0) != (wanted != 0) {
-            let message = format!("{} on a {role} host: {why}", setting.shown());
-            found.at(&setting.place, message, format!("set it to {wanted} for this role"));
+        let value = setting.integer();
+        for role in roles.unwrap_or_default() {
+            let Some((wanted, why)) = metrics_of(role) else {
+                continue;
+            };
+            if value.is_some_and(|value| (value != 0) != (wanted != 0)) {
+                let message = format!("{} on a {role} host: {why}", setting.shown());
+                found.at(
+                    &setting.place,
+                    message,
+                    format!("set it to {wanted} for this role"),
+                );
+            }
         }
     }
     Ok(())
 }
 
+/// The value that a role wants, and what the other one costs; `None` where both are defensible.
+fn metrics_of(role: Role) -> Option<(i128, &'static str)> {
+    match role {
+        Role::Perfsonar => Some((1, "a test starts from what the last one saw")),
+        Role::RemoteProcessing | Role::XrootdFrontend => {
+            Some((0, "each short connection starts from nothing"))
+        }
+        Role::Dtn => None,
+    }
+}
+
 fn bbr(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     let key = "net.ipv4.tcp_congestion_control";
-    let foreign = context.sysctl(key).filter(|setting| !matches!(setting.origin, Origin::Catalog(_)));
+    let foreign = context
+        .sysctl(key)
+        .filter(|setting| !matches!(setting.origin, Origin::Catalog(_)));
     for setting in foreign.filter(|setting| setting.value == "bbr") {
         found.at(
             &setting.place,
-            format!("{}: mainline bbr is version 1, unfair beside cubic where they share a bottleneck", setting.shown()),
+            format!(
+                "{}: mainline bbr is version 1, unfair beside cubic where they share a bottleneck",
+                setting.shown()
+            ),
             "keep cubic, unless a comparison on your own paths says otherwise",
         );
     }
@@ -226,11 +292,18 @@ fn bbr_unpaced(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missi
             continue;
         }
         let same = |other: &&crate::lint::setting::Setting| other.origin == setting.origin;
-        let fq = context.sysctl("net.core.default_qdisc").filter(same).any(|other| other.value == "fq");
+        let fq = context
+            .sysctl("net.core.default_qdisc")
+            .filter(same)
+            .any(|other| other.value == "fq");
         if !fq {
             found.at(
                 &setting.place,
-                format!("{}: nothing paces on the kernel {}, and bbr needs pacing", setting.shown(), context.kernel.name),
+                format!(
+                    "{}: nothing paces on the kernel {}, and bbr needs pacing",
+                    setting.shown(),
+                    context.kernel.name
+                ),
                 "set net.core.default_qdisc to fq as well",
             );
         }

@@ -4,7 +4,7 @@ use super::CheckArgs;
 use crate::cmd::Failure;
 use crate::cmd::profile::{bad, read};
 use anyhow::{Context as _, anyhow};
-use dtnforge_profiles::catalog::Catalog;
+use dtnforge_profiles::catalog::{Catalog, CatalogError};
 use dtnforge_profiles::facts::Facts;
 use dtnforge_profiles::lint::{Input, Source};
 use std::path::{Path, PathBuf};
@@ -18,6 +18,13 @@ pub(super) fn input(args: &CheckArgs) -> Result<Input, Failure> {
         input.host = Some(facts.map_err(Failure::BadInput)?);
     }
     input.profiles = profiles(args)?;
+    let built_in = || Catalog::embedded().map_err(|problems| bad(CatalogError::Invalid(problems)));
+    input.beneath = match (&args.catalog, &args.path) {
+        (Some(_), _) => built_in()?,
+        // A profile of a site's own may extend a base of ours.
+        (None, Some(_)) => built_in()?.bases_only(),
+        (None, None) => Catalog::default(),
+    };
     for path in &args.sysctl {
         input.sysctl.extend(files(path, |name| name.contains(".conf"))?);
     }
@@ -48,7 +55,9 @@ fn profiles(args: &CheckArgs) -> Result<Vec<Source>, Failure> {
             texts.collect()
         }
         None if foreign.iter().any(|paths| !paths.is_empty()) => Ok(Vec::new()),
-        None => Ok(Catalog::embedded_files().map(|(name, text)| Source::new(name, text)).collect()),
+        None => Ok(Catalog::embedded_files()
+            .map(|(name, text)| Source::new(name, text))
+            .collect()),
     }
 }
 
@@ -59,7 +68,10 @@ fn entries(path: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, F
     }
     let failed = || format!("cannot read {}", path.display());
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(path).with_context(failed).map_err(Failure::BadInput)? {
+    for entry in std::fs::read_dir(path)
+        .with_context(failed)
+        .map_err(Failure::BadInput)?
+    {
         let entry = entry.with_context(failed).map_err(Failure::BadInput)?.path();
         let name = entry.file_name().map(|name| name.to_string_lossy().into_owned());
         if name.is_some_and(|name| wanted(&name)) && entry.is_file() {
@@ -83,7 +95,11 @@ fn source(path: &Path) -> Result<Source, Failure> {
 
 /// A profile with its neighbours for `include=`, or a directory of profiles.
 fn tuned(path: &Path, input: &mut Input) -> Result<(), Failure> {
-    let conf = if path.is_dir() { path.join("tuned.conf") } else { path.to_owned() };
+    let conf = if path.is_dir() {
+        path.join("tuned.conf")
+    } else {
+        path.to_owned()
+    };
     if conf.is_file() {
         input.tuned.push(source(&conf)?);
         let neighbours = conf.parent().and_then(Path::parent);
@@ -117,8 +133,15 @@ fn confs(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     let failed = || format!("cannot read {}", dir.display());
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(dir).with_context(failed).map_err(Failure::BadInput)? {
-        let conf = entry.with_context(failed).map_err(Failure::BadInput)?.path().join("tuned.conf");
+    for entry in std::fs::read_dir(dir)
+        .with_context(failed)
+        .map_err(Failure::BadInput)?
+    {
+        let conf = entry
+            .with_context(failed)
+            .map_err(Failure::BadInput)?
+            .path()
+            .join("tuned.conf");
         found.extend(conf.is_file().then_some(conf));
     }
     found.sort();

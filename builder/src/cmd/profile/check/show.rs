@@ -11,7 +11,13 @@ pub(super) fn list(json: bool) -> Result<(), Failure> {
         return print_json(registry().collect::<Vec<_>>());
     }
     let mut rows = vec![["LINT", "SEVERITY", "WHAT IT FINDS"].map(str::to_owned).to_vec()];
-    rows.extend(registry().map(|lint| vec![lint.id.to_owned(), lint.severity.to_string(), lint.what.to_owned()]));
+    rows.extend(registry().map(|lint| {
+        vec![
+            lint.id.to_owned(),
+            lint.severity.to_string(),
+            lint.what.to_owned(),
+        ]
+    }));
     print(&table(&rows))
 }
 
@@ -57,7 +63,10 @@ pub(super) fn report(checked: &Checked) -> Result<(), Failure> {
     let not_judged = checked.not_judged.iter();
     text.extend(not_judged.map(|lint| format!("not judged: {} (needs {})\n", lint.lint, lint.needs)));
     for profile in &checked.profiles {
-        text += &format!("{}: {} values, layer {}\n", profile.name, profile.values, profile.layer);
+        text += &format!(
+            "{}: {} values, layer {}\n",
+            profile.name, profile.values, profile.layer
+        );
     }
     let (errors, warnings) = (count(checked.errors, "error"), count(checked.warnings, "warning"));
     print(&format!("{text}{errors}, {warnings}\n"))
