@@ -85,7 +85,7 @@ impl Exit {
     pub fn about(self) -> &'static str {
         match self {
             Exit::Ok => "What was asked for happened.",
-            Exit::Failed => "It did not; the message says why.",
+            Exit::Failed => "It did not; the message says why. `dtnforge profile check`: it found an error.",
             Exit::BadInput => {
                 "The command line, a spec, a profile or another input is wrong. Nothing was changed."
             }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod check;
 mod diff;
 mod render;
 
@@ -161,7 +162,6 @@ fn mistakes_are_named_with_file_line_and_key_and_end_in_exit_code_2() {
          hint: did you mean sysctl:vm.swappiness?"
     );
     for (args, expected) in [
-        (vec!["check", &profile], unknown.clone()),
         (vec!["list", "--catalog", dir.path().to_str().unwrap()], unknown),
         (
             vec!["check", "/nowhere/x.toml"],

@@ -43,12 +43,12 @@ pub(super) fn reapplies_sysctl(sources: &[Source]) -> bool {
     let main = sources
         .iter()
         .filter(|source| source.path.ends_with("tuned-main.conf"));
-    let said = main.filter_map(|source| {
+    let mut said = main.filter_map(|source| {
         // The file has no sections.
         let ini = Ini::read(&format!("[main]\n{}", source.text));
         ini.get("main", "reapply_sysctl").map(|entry| entry.value.clone())
     });
-    said.last().is_none_or(|value| is_true(&value))
+    said.next_back().is_none_or(|value| is_true(&value))
 }
 
 fn is_true(value: &str) -> bool {

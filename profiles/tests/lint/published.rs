@@ -11,8 +11,11 @@ const OSG_UNIT: &str = "/etc/systemd/system/ethtool-persist.service";
 const SYSCTL_CONF: &str = "/etc/sysctl.conf";
 const RC_LOCAL: &str = "/etc/rc.local";
 
+/// File, line and lint.
+type Fault = (&'static str, usize, &'static str);
+
 /// What every class of fasterdata-tuning.sh has.
-const OSG_ALWAYS: &[(&str, usize, &str)] = &[
+const OSG_ALWAYS: &[Fault] = &[
     // A quarter of rmem_max for each socket that is not TCP.
     (OSG, 4, "default-buffer-huge"),
     (OSG, 5, "default-buffer-huge"),
@@ -26,7 +29,7 @@ const OSG_ALWAYS: &[(&str, usize, &str)] = &[
 ];
 
 /// Directory, whether it is of fasterdata-tuning.sh, and what is found in it beside what that always has.
-const EXPECTED: &[(&str, bool, &[(&str, usize, &str)])] = &[
+const EXPECTED: &[(&str, bool, &[Fault])] = &[
     // 48 MiB, interpolated: 8 streams at 100 ms carry 16 Gb/s. And one root fq for all queues of a 25G port.
     (
         "osg-dtn-25g",

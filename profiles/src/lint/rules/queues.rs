@@ -283,11 +283,9 @@ fn rates(qdisc: &Qdisc) -> impl Iterator<Item = (&str, &str)> {
         "low_rate_threshold",
     ];
     let pairs = qdisc.options.windows(2);
-    pairs.filter_map(move |pair| {
-        names
-            .contains(&pair[0].as_str())
-            .then(|| (pair[0].as_str(), pair[1].as_str()))
-    })
+    pairs
+        .map(|pair| (pair[0].as_str(), pair[1].as_str()))
+        .filter(move |(name, _)| names.contains(name))
 }
 
 fn in_bytes(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
