@@ -1,6 +1,8 @@
 //! The command line: one file and one argument struct for each subcommand, under [`crate::cmd`].
 
 use crate::cmd;
+use crate::host::Host;
+use crate::metrics;
 use clap::{Parser, Subcommand};
 use dtnforge_profiles::envelope::{EXIT_CODES_HELP, Exit};
 use std::path::PathBuf;
@@ -28,6 +30,8 @@ enum Command {
     Plan(cmd::plan::Args),
     /// Show what differs from the committed profile, or from the one that matches, and who set it.
     Audit(cmd::audit::Args),
+    /// Show this node as Prometheus text, for node_exporter's textfile collector.
+    Metrics(cmd::metrics::Args),
     /// Save all values of this host under a label.
     Save(cmd::save::Args),
     /// List the saved labels.
@@ -61,13 +65,38 @@ impl Cli {
     /// # Errors
     /// What failed, for one line at the edge.
     pub fn run(self) -> anyhow::Result<Exit> {
-        let host = crate::host::Host::at(&self.root, None);
-        match self.command {
+        let host = Host::at(&self.root, None);
+        let changes_something = self.command.changes_something();
+        let done = self.command.run(host.clone());
+        if changes_something {
+            metrics::publish(&host);
+        }
+        done
+    }
+}
+
+impl Command {
+    /// Whether the state, or a value of the host, may be another one afterwards.
+    fn changes_something(&self) -> bool {
+        matches!(
+            self,
+            Command::Run(_)
+                | Command::Recover(_)
+                | Command::Retry
+                | Command::Hold
+                | Command::Release
+                | Command::Restore(_)
+        )
+    }
+
+    fn run(self, host: Host) -> anyhow::Result<Exit> {
+        match self {
             Command::Status(args) => cmd::status::run(&host, &args),
             Command::Boots(args) => cmd::boots::run(&host, &args),
             Command::Detect(args) => cmd::detect::run(&host, &args),
             Command::Plan(args) => cmd::plan::run(&host, &args),
             Command::Audit(args) => cmd::audit::run(&host, &args),
+            Command::Metrics(args) => cmd::metrics::run(&host, &args),
             Command::Save(args) => cmd::save::run(&host, &args),
             Command::States(args) => cmd::states::run(&host, &args),
             Command::Diff(args) => cmd::diff::run(&host, &args),
@@ -78,8 +107,8 @@ impl Cli {
             Command::Recover(args) => cmd::recover::run(host, &args),
             Command::Retry => cmd::retry::run(host),
             Command::Hold => cmd::hold::hold(host),
-            Command::Boot(args) => cmd::boot::run(&host, &args),
             Command::Release => cmd::hold::release(host),
+            Command::Boot(args) => cmd::boot::run(&host, &args),
         }
     }
 }

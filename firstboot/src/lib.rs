@@ -21,6 +21,7 @@ pub mod host;
 pub mod labels;
 pub mod layers;
 pub mod measure;
+pub mod metrics;
 pub mod motd;
 pub mod netdev;
 pub mod notify;

@@ -5,6 +5,7 @@ use crate::host::Host;
 use dtnforge_profiles::site::{OutOfRange, Site, SiteFile};
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 
 /// The node's own file: written by an admin or by a seed.
 pub const NODE_PATH: &str = "/etc/dtnforge/site.toml";
@@ -66,8 +67,20 @@ fn load_one(host: &Host, path: &'static str) -> Result<SiteFile, SiteError> {
 /// # Errors
 /// [`SiteError`], with file and line.
 pub fn load(host: &Host) -> Result<Site, SiteError> {
+    Ok(written(host)?.check()?)
+}
+
+/// Where metrics are written, below the host's root.
+///
+/// # Errors
+/// [`SiteError`], with file and line.
+pub fn metrics_dir(host: &Host) -> Result<PathBuf, SiteError> {
+    Ok(host.path(written(host)?.metrics_dir()?))
+}
+
+fn written(host: &Host) -> Result<SiteFile, SiteError> {
     let image = load_one(host, IMAGE_PATH)?;
-    Ok(image.overlaid_by(load_one(host, NODE_PATH)?).check()?)
+    Ok(image.overlaid_by(load_one(host, NODE_PATH)?))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use dtn_firstboot::trial::{Transaction, recover};
 use dtnforge_profiles::digest::Digest;
 use dtnforge_profiles::group::Group;
 use dtnforge_profiles::knob::{Disrupts, KnobId, Owner};
-use dtnforge_profiles::plan::{PLAN_SCHEMA, Plan, Reading, Step};
+use dtnforge_profiles::plan::{Origin, PLAN_SCHEMA, Plan, Reading, Step};
 use dtnforge_profiles::undo::Undo;
 use dtnforge_profiles::verdict::Check;
 use links::{ip, knob_of, run};
@@ -95,6 +95,7 @@ fn plan(doors: &Doors) -> Plan {
             lowered: None,
             group: Group::TcpBuffers,
             why: "test".into(),
+            origin: Origin::default(),
             source: "test".into(),
             owner: Owner::SysctlD,
             disrupts: Disrupts::None,
@@ -107,6 +108,8 @@ fn plan(doors: &Doors) -> Plan {
         fingerprint: Digest::of(b"host"),
         steps: wanted().into_iter().map(step).collect(),
         skipped: vec![],
+        advice: vec![],
+        boot: vec![],
         modules: vec![],
         tuned_conf: None,
         interfaces: BTreeMap::new(),

@@ -90,7 +90,14 @@ pub struct SiteFile {
     /// Whether a node that fell back to the stock entry tries the tuned one again by itself. Default `cut-short`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_fallback: Option<RetryAfterFallback>,
+    /// Directory for `dtnforge.prom`, which node_exporter's textfile collector reads. Default
+    /// `/var/lib/prometheus/node-exporter`. Where there is no such directory, nothing is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics_dir: Option<String>,
 }
+
+/// Where node_exporter of Debian looks for text files.
+pub const METRICS_DIR: &str = "/var/lib/prometheus/node-exporter";
 
 /// Whether a node in fallback tries the tuned entry again without being told.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -170,7 +177,24 @@ impl SiteFile {
             budget_s: nearer.budget_s.or(self.budget_s),
             throughput_limit: nearer.throughput_limit.or(self.throughput_limit),
             retry_after_fallback: nearer.retry_after_fallback.or(self.retry_after_fallback),
+            metrics_dir: nearer.metrics_dir.or(self.metrics_dir),
         }
+    }
+
+    /// Where metrics are written. No part of [`Site`]: it decides nothing about tuning, and a commit fits whatever it is.
+    ///
+    /// # Errors
+    /// When it is no absolute path, or climbs.
+    pub fn metrics_dir(&self) -> Result<&str, OutOfRange> {
+        let dir = self.metrics_dir.as_deref().unwrap_or(METRICS_DIR);
+        if dir.starts_with('/') && dir.split('/').all(|part| part != "..") && !dir.contains('\0') {
+            return Ok(dir);
+        }
+        Err(OutOfRange {
+            key: "metrics_dir",
+            found: format!("{dir:?}"),
+            expected: "an absolute path without `..`",
+        })
     }
 
     /// Checks all ranges and fills in the defaults.
@@ -179,6 +203,7 @@ impl SiteFile {
     /// The first key that is out of its range.
     pub fn check(self) -> Result<Site, OutOfRange> {
         let bad = |key, found: String, expected| Err(OutOfRange { key, found, expected });
+        self.metrics_dir()?;
         let schema = self.schema.unwrap_or(SITE_SCHEMA);
         if schema != SITE_SCHEMA {
             return bad("schema", schema.to_string(), "1");
@@ -265,6 +290,24 @@ mod tests {
             policy("retry_after_fallback = 'never'"),
             RetryAfterFallback::Never
         );
+    }
+
+    #[test]
+    fn the_place_of_metrics_is_an_absolute_path_and_no_part_of_what_a_commit_depends_on() {
+        let file: SiteFile = toml::from_str("metrics_dir = '/var/lib/x'").unwrap();
+        assert_eq!(file.metrics_dir().unwrap(), "/var/lib/x");
+        assert_eq!(file.check().unwrap(), SiteFile::default().check().unwrap());
+        for bad in ["x", "/a/../b", ""] {
+            let file = SiteFile {
+                metrics_dir: Some(bad.to_owned()),
+                ..SiteFile::default()
+            };
+            let error = file.clone().check().unwrap_err().to_string();
+            assert!(
+                error.contains("key `metrics_dir`") && error.contains("absolute path"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

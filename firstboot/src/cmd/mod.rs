@@ -8,6 +8,7 @@ pub mod detect;
 pub mod diff;
 pub mod early;
 pub mod hold;
+pub mod metrics;
 pub mod plan;
 pub mod recover;
 pub mod restore;

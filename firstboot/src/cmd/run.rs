@@ -1,7 +1,8 @@
 //! `dtn-firstboot run`.
 
-use crate::flow;
+use crate::flow::{self, Context};
 use crate::host::Host;
+use crate::metrics::{self, LastRun};
 use dtnforge_profiles::envelope::Exit;
 
 /// Detect, try, prove, and commit or take back.
@@ -19,10 +20,24 @@ pub struct Args {
 /// # Errors
 /// When there is no lock, or the state cannot be stored.
 pub fn run(host: Host, args: &Args) -> anyhow::Result<Exit> {
-    let end = flow::run(host, args.unit)?;
+    let end = flow::run(host.clone(), args.unit)?;
+    note(&host, &end);
     super::print(&format!("{}\n", end.sentence))?;
     if args.unit && end.reboot {
         super::reboot()?;
     }
     Ok(end.exit)
+}
+
+/// Remembers the end of this run, for metrics.
+fn note(host: &Host, end: &flow::End) {
+    let run = LastRun {
+        at: Context::now(),
+        exit: end.exit as u8,
+        sentence: end.sentence.clone(),
+    };
+    if let Err(error) = metrics::write_last_run(host, &run) {
+        // Metrics then lack the time of this run; the run itself is done.
+        log::warn!("{error}");
+    }
 }

@@ -8,4 +8,5 @@
 
 mod audit;
 mod labels;
+mod metrics;
 mod node;

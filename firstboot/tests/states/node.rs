@@ -220,9 +220,14 @@ impl Node {
                 _ => {}
             }
         }
+        let throughput = json!({
+            "metric": "emulated-path/throughput", "unit": "Mb/s", "better": "higher", "as_found": 144.0, "ours": 295.0,
+            "ratio": 2.03, "ratio_low": 1.48, "ratio_high": 2.8, "pairs": 3, "limit": 0.95, "smallest_effect": 0.378,
+            "context": {}
+        });
         let verdict = json!({
-            "schema": 1, "outcome": "keep", "sentence": "kept: throughput 2.03x", "metrics": [], "groups": {},
-            "checks": []
+            "schema": 1, "outcome": "keep", "sentence": "kept: throughput 2.03x", "metrics": [throughput],
+            "groups": {}, "checks": []
         });
         let state = json!({
             "state": "committed", "profile": plan["profile"], "layer": plan["layer"], "site": plan["layer"],
