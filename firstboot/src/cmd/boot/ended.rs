@@ -15,12 +15,9 @@ use log::Level;
 /// When the end could not be noted.
 pub(super) fn run(host: &Host) -> anyhow::Result<Exit> {
     let this = boot::this(host);
-    if let Some(mut marker) = early::read_marker(host) {
-        marker.ended = true;
-        early::write_marker(host, &marker)?;
-    }
     let mut record = this.clone();
-    // The try is given back even where the state cannot be stored: both have their own disk.
+    // One that fails does not keep the others from being done: `/run`, the state and the try have each their own disk.
+    let marked = mark(host);
     let stored = store::change(host, |file| {
         let known = file.boot_mut(&this);
         known.end.get_or_insert(BootEnd::Orderly);
@@ -44,7 +41,16 @@ pub(super) fn run(host: &Host) -> anyhow::Result<Exit> {
         }
     }
     stored?;
+    marked?;
     Ok(Exit::Ok)
+}
+
+fn mark(host: &Host) -> anyhow::Result<()> {
+    let Some(mut marker) = early::read_marker(host) else {
+        return Ok(());
+    };
+    marker.ended = true;
+    early::write_marker(host, &marker)
 }
 
 /// A boot that failed has used its try up. One that was good and kept its counter all the same has not.
