@@ -3,10 +3,12 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod comparison;
 mod exit_codes;
 mod knobs;
 mod lints;
 mod markdown;
+mod profiles;
 mod schemas;
 
 use std::collections::BTreeMap;
@@ -22,8 +24,37 @@ fn pages() -> Pages {
         ("exit-codes.md".to_owned(), exit_codes::page()),
         ("lints.md".to_owned(), lints::page()),
     ]);
+    pages.insert("comparison.md".to_owned(), comparison::page());
+    pages.extend(profiles::pages());
+    pages.insert("README.md".to_owned(), readme());
     pages.extend(schemas::files());
     pages
+}
+
+/// What is where.
+fn readme() -> String {
+    let rows = [
+        (
+            "profiles.md",
+            "every profile of the catalog, by role: values, reasons, sources",
+        ),
+        (
+            "comparison.md",
+            "our values beside those that others publish, and why they differ",
+        ),
+        ("knobs.md", "every setting that a profile may have"),
+        ("exit-codes.md", "exit codes of both programs"),
+        (
+            "schema/",
+            "JSON Schema of profiles, facts, site decisions and specs, for editors",
+        ),
+    ];
+    let row = |(page, about): (&str, &str)| vec![format!("[{page}]({page})"), about.to_owned()];
+    let text = markdown::page("Reference") + "Made from the code and the catalog by `make docs`.\n\n";
+    (text + &markdown::table(&["page", "what it is"], rows.map(row)))
+        .trim_end()
+        .to_owned()
+        + "\n"
 }
 
 fn dir() -> PathBuf {

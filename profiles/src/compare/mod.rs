@@ -3,9 +3,11 @@
 
 mod side;
 mod sysctl_d;
+mod table;
 
 pub use side::{Setting, Side};
 pub use sysctl_d::BadLine;
+pub use table::{Cell, RTT_MS, audiences, table};
 
 use crate::published::{Values, agrees};
 use serde::Serialize;

@@ -39,8 +39,11 @@ impl Side {
     /// there as well.
     pub fn of_profile(profile: &Profile, site: &Site, library: &Library) -> Self {
         let mut settings = included(profile, library);
-        let lines = resolve(profile, site).into_iter();
-        settings.extend(lines.map(|line| (line.line.id.to_string(), resolved(line))));
+        let defaults = library.defaults();
+        for line in resolve(profile, site) {
+            let default = defaults.get(&line.line.id);
+            settings.insert(line.line.id.to_string(), resolved(line, default));
+        }
         Self {
             name: profile.name.clone(),
             about: profile.title.clone(),
@@ -192,20 +195,23 @@ fn included(profile: &Profile, library: &Library) -> BTreeMap<String, Setting> {
     settings
 }
 
-fn resolved(line: Resolved<'_>) -> Setting {
+fn resolved(line: Resolved<'_>, default: Option<&Value>) -> Setting {
     let source = line.line.source.clone();
-    match line.value {
-        Ok(value) => Setting {
-            value: Some(value),
-            why: line.why,
-            source,
-        },
-        Err(why) => Setting {
-            value: None,
-            why,
-            source,
-        },
-    }
+    let (value, why) = match (line.value, default) {
+        (Ok(value), Some(more)) if line.line.only_raise && is_more(more, &value) => {
+            let why = format!("the kernel has more than the {value} that would be enough");
+            (Some(more.clone()), why)
+        }
+        (Ok(value), _) => (Some(value), line.why),
+        (Err(why), _) => (None, why),
+    };
+    Setting { value, why, source }
+}
+
+/// Whether the last number of `one` is larger.
+fn is_more(one: &Value, other: &Value) -> bool {
+    let size = |value: &Value| value.integers()?.last().copied();
+    size(one) > size(other)
 }
 
 fn planned(step: &Step) -> Setting {
