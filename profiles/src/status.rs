@@ -1,5 +1,6 @@
 //! What `dtn-firstboot status --json` answers.
 
+use crate::audit::Setter;
 use crate::knob::KnobId;
 use crate::state::{BootKind, HistoryEntry};
 use crate::timeline::Event;
@@ -106,8 +107,11 @@ pub struct ActiveKnob {
     pub group: crate::group::Group,
     /// Why the value was chosen.
     pub why: String,
-    /// Remark: lowered, unreadable, changed by whom.
+    /// Remark: lowered, unreadable.
     pub note: Option<String>,
+    /// Who set the present value, where it is not the committed one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Setter>,
 }
 
 /// Trials of the layer in question.

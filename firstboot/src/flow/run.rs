@@ -17,6 +17,7 @@ use crate::host::Host;
 use crate::measure;
 use crate::motd;
 use crate::notify;
+use crate::owner;
 use crate::status;
 use crate::store;
 use dtnforge_profiles::digest::Digest;
@@ -311,8 +312,9 @@ fn differing(context: &Context, commit: &Commit) -> Vec<String> {
     let deadline = Instant::now() + TUNED_SETTLES;
     loop {
         let active = status::active(&context.host, &commit.plan, &doors);
-        let wrong: Vec<_> = active.into_iter().filter(|knob| !knob.ok).collect();
+        let mut wrong: Vec<_> = active.into_iter().filter(|knob| !knob.ok).collect();
         if wrong.is_empty() || Instant::now() >= deadline || notify::stop_asked() {
+            owner::explain(&context.host, &doors, Some(&commit.plan), &mut wrong);
             return wrong.iter().map(difference).collect();
         }
         std::thread::sleep(Duration::from_secs(2));
@@ -321,7 +323,9 @@ fn differing(context: &Context, commit: &Commit) -> Vec<String> {
 
 fn difference(knob: &ActiveKnob) -> String {
     let now = knob.now.as_ref().map_or("unreadable", |value| value.as_str());
-    format!("{} is {now}, committed {}", knob.knob, knob.committed)
+    let owner = knob.owner.as_ref();
+    let owner = owner.map_or_else(String::new, |owner| format!(", set by: {owner}"));
+    format!("{} is {now}, committed {}{owner}", knob.knob, knob.committed)
 }
 
 /// A committed boot: the early unit did the work, this only looks.
@@ -348,6 +352,11 @@ fn verify_commit(context: &mut Context, commit: Box<Commit>) -> anyhow::Result<E
     };
     let good = activated && differing.is_empty();
     let level = if good { Level::Info } else { Level::Warn };
-    context.tell(level, events::STATE_ENTERED, profile, &sentence);
+    let event = if differing.is_empty() {
+        events::STATE_ENTERED
+    } else {
+        events::DRIFT_FOUND
+    };
+    context.tell(level, event, profile, &sentence);
     Ok(End::with(if good { Exit::Ok } else { Exit::Drift }, sentence))
 }

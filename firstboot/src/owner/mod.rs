@@ -31,6 +31,7 @@ use claim::Claim;
 use dtnforge_profiles::audit::Setter;
 use dtnforge_profiles::knob::KnobId;
 use dtnforge_profiles::plan::Plan;
+use dtnforge_profiles::status::ActiveKnob;
 use dtnforge_profiles::value::Value;
 use target::Target;
 
@@ -45,6 +46,19 @@ pub struct Owners {
     networkd: networkd::NetworkFiles,
     connections: network_manager::Connections,
     commands: units::Commands,
+}
+
+/// Names the owner of each value that is not the committed one. `plan` is the committed one where its values were put in
+/// place in this boot. Drift is reported and never fought.
+pub fn explain(host: &Host, doors: &dyn Door, plan: Option<&Plan>, knobs: &mut [ActiveKnob]) {
+    if knobs.iter().all(|knob| knob.ok) {
+        return;
+    }
+    let owners = Owners::read(host, doors, plan);
+    for knob in knobs.iter_mut().filter(|knob| !knob.ok) {
+        let expected = plan.is_some().then_some(&knob.committed);
+        knob.owner = knob.now.as_ref().map(|now| owners.of(&knob.knob, now, expected));
+    }
 }
 
 impl Owners {

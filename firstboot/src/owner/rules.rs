@@ -35,6 +35,7 @@ const ATTRIBUTES: &[(&str, &str)] = &[
     ("ATTR{mtu}", "nic/<dev>:mtu"),
     ("ATTR{queue/read_ahead_kb}", "block/<dev>:read_ahead_kb"),
     ("ATTR{bdi/read_ahead_kb}", "block/<dev>:read_ahead_kb"),
+    ("ATTR{queue/scheduler}", "block/<dev>:scheduler"),
 ];
 
 /// All rules that set a knob.
@@ -308,6 +309,8 @@ mod tests {
         );
         let text = "# c\nSUBSYSTEM==\"block\", KERNEL==\"sd[a-z]\", \\\n  ATTR{bdi/read_ahead_kb}=\"8192\"\n";
         assert_eq!(said(text, "block/sda:read_ahead_kb"), ["8192"]);
+        let text = "KERNEL==\"sd*\", ATTR{queue/scheduler}=\"none\"";
+        assert_eq!(said(text, "block/sda:scheduler"), ["none"]);
     }
 
     #[test]

@@ -143,6 +143,9 @@ impl ActiveProfile {
             (KnobId::Block(_, name), "disk") if name == "read_ahead_kb" && key == "readahead" => {
                 self.is_for(setting, target).then(|| read_ahead(value))
             }
+            (KnobId::Block(_, name), "disk") if name == "scheduler" && key == "elevator" => {
+                self.is_for(setting, target).then(|| amount(value))
+            }
             (KnobId::Nic(_, name), "net") if self.is_for(setting, target) => of_nic(name, key, value),
             _ => None,
         }

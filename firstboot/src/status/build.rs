@@ -6,6 +6,7 @@ use crate::early::{self, Marker};
 use crate::esp::Esp;
 use crate::host::Host;
 use crate::netdev;
+use crate::owner;
 use crate::store::Loaded;
 use crate::trial;
 use dtnforge_profiles::facts::{Facts, Host as Machine};
@@ -24,6 +25,11 @@ pub fn build(host: &Host, loaded: &Loaded, doors: &dyn Door, seen: &Facts, findi
     let commit = committed(&file.state);
     let activation = activation(host, commit, &boot_id);
     let plan = commit.map(|commit| &commit.plan);
+    let mut active = plan.map(|plan| active(host, plan, doors)).unwrap_or_default();
+    if let Some(plan) = plan {
+        let is_active = matches!(activation, Activation::LiveFromTrial | Activation::Early);
+        owner::explain(host, doors, is_active.then_some(plan), &mut active);
+    }
     let verdict = verdict(&file.state).cloned();
     let present = boot_id.clone();
     Status {
@@ -34,7 +40,7 @@ pub fn build(host: &Host, loaded: &Loaded, doors: &dyn Door, seen: &Facts, findi
         activation,
         throughput: verdict.as_ref().and_then(headline),
         verdict,
-        active: plan.map(|plan| active(host, plan, doors)).unwrap_or_default(),
+        active,
         skipped: plan.map(|plan| plan.skipped.clone()).unwrap_or_default(),
         attempts: attempts(file),
         boot: boot_facts(host, &seen.host, file.boot(&present)),
@@ -170,6 +176,7 @@ fn active_knob(host: &Host, step: &Step, doors: &dyn Door) -> ActiveKnob {
         group: step.group,
         why: step.why.clone(),
         note: problem.or(lowered),
+        owner: None,
     }
 }
 

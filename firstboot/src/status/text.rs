@@ -119,6 +119,9 @@ fn write_knobs(out: &mut String, active: &[ActiveKnob]) -> std::fmt::Result {
         if let Some(note) = &knob.note {
             write!(out, " ({note})")?;
         }
+        if let Some(owner) = &knob.owner {
+            write!(out, "\n        set by: {owner}")?;
+        }
         writeln!(out, "\n        {}: {}", knob.group, knob.why)?;
     }
     Ok(())

@@ -7,6 +7,7 @@
 )]
 
 mod audit;
+mod drift;
 mod labels;
 mod metrics;
 mod node;
