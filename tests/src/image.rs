@@ -38,7 +38,15 @@ impl Image {
     /// # Errors
     /// As [`Image::build`].
     pub fn lean() -> Result<Image, Trouble> {
-        Image::build(&project().join("tests/specs/lean.toml"))
+        Image::of_spec("lean.toml")
+    }
+
+    /// The image of one of the tests' own specs.
+    ///
+    /// # Errors
+    /// As [`Image::build`].
+    pub fn of_spec(file: &str) -> Result<Image, Trouble> {
+        Image::build(&project().join("tests/specs").join(file))
     }
 
     /// Builds `spec`, or finds it built.
@@ -72,6 +80,22 @@ impl Image {
             manifest: read_manifest(&out.join("manifest.json"))?,
             out,
         })
+    }
+
+    /// The raw disk.
+    ///
+    /// # Errors
+    /// When the manifest lists none.
+    pub fn disk(&self) -> Result<PathBuf, Trouble> {
+        let listed = self.manifest["artefacts"].as_array().into_iter().flatten();
+        let mut paths = listed.filter_map(|artefact| artefact["path"].as_str());
+        let name = paths.find(|path| path.ends_with(".raw"));
+        name.map(|name| self.out.join(name))
+            .ok_or_else(|| Trouble::Answer {
+                what: "the manifest".to_owned(),
+                reason: "it lists no raw disk".to_owned(),
+                text: self.manifest.to_string(),
+            })
     }
 
     /// The root's dm-verity hash.

@@ -7,15 +7,19 @@
 
 #[cfg(test)]
 mod ci_list;
+pub mod disk;
+pub mod fallback;
 pub mod image;
 pub mod node;
 pub mod probe;
 pub mod programs;
 pub mod rung;
 pub mod snapshot;
+pub mod tools;
 pub mod trouble;
 pub mod vm;
 
+pub use disk::Disk;
 pub use image::Image;
 pub use probe::{Answers, Probes};
 pub use trouble::Trouble;

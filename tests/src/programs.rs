@@ -3,6 +3,7 @@
 //! `DTNFORGE_BIN` and `DTNFORGE_AGENT` name ready programs (CI sets both). Without them cargo builds what is missing or
 //! out of date, so a test never runs against an old program.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -85,6 +86,29 @@ pub fn target_dir() -> PathBuf {
 /// When it fails, with what it printed.
 pub fn run(command: &mut Command) -> Result<Output, Trouble> {
     let output = output(command)?;
+    checked(command, output)
+}
+
+/// As [`run`], with `input` as the command's standard input; a short text, which a pipe holds.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with(command: &mut Command, input: &[u8]) -> Result<Output, Trouble> {
+    let program = PathBuf::from(command.get_program());
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let output = command.spawn().and_then(|mut child| {
+        if let Some(mut pipe) = child.stdin.take() {
+            pipe.write_all(input)?;
+        }
+        child.wait_with_output()
+    });
+    checked(command, output.map_err(Trouble::file("start", program))?)
+}
+
+fn checked(command: &Command, output: Output) -> Result<Output, Trouble> {
     if output.status.success() {
         return Ok(output);
     }

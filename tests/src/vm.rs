@@ -100,19 +100,33 @@ impl Vm {
         }
     }
 
+    /// Boots, asks `probes` in the guest's root shell, once more after each `--again`, and ends. There are as many
+    /// answers as boots that were asked.
+    ///
+    /// # Errors
+    /// When the guest gives no answers.
+    pub fn ask_each(self, probes: &Probes) -> Result<(Report, Vec<Answers>), Trouble> {
+        let script = log_path(&self.name, "probes.sh")?;
+        std::fs::write(&script, probes.script()).map_err(Trouble::file("write", &script))?;
+        let report = self.option("--run", &script).boot()?;
+        if report.data.exit != 0 || report.data.runs.is_empty() {
+            return Err(report.trouble("it gave no answers"));
+        }
+        let answers = report.data.runs.iter().map(|run| probes.answers(&run.stdout));
+        let answers = answers.collect::<Result<_, _>>()?;
+        Ok((report, answers))
+    }
+
     /// Boots, asks `probes` in the guest's root shell, and ends.
     ///
     /// # Errors
     /// When the guest gives no answers.
     pub fn ask(self, probes: &Probes) -> Result<(Report, Answers), Trouble> {
-        let script = log_path(&self.name, "probes.sh")?;
-        std::fs::write(&script, probes.script()).map_err(Trouble::file("write", &script))?;
-        let report = self.option("--run", &script).boot()?;
-        let answers = match &report.data.run {
-            Some(run) if report.data.exit == 0 => probes.answers(&run.stdout)?,
-            _ => return Err(report.trouble("it gave no answers")),
-        };
-        Ok((report, answers))
+        let (report, mut answers) = self.ask_each(probes)?;
+        match answers.pop() {
+            Some(answers) => Ok((report, answers)),
+            None => Err(report.trouble("it gave no answers")),
+        }
     }
 }
 
@@ -170,10 +184,34 @@ pub struct Data {
     pub seconds: f64,
     /// How often the guest started again.
     pub resets: u32,
-    /// What the script did.
-    pub run: Option<Run>,
+    /// Each time that the guest started.
+    pub boots: Vec<Boot>,
+    /// What the script did, each time that it ran.
+    pub runs: Vec<Run>,
     /// The console's last lines.
     pub console_tail: String,
+}
+
+/// One boot of a guest.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Boot {
+    /// How it came about: `power-on`, `guest-reset`, `watchdog`, `power-cycle`, `soft-reboot`, `kexec`.
+    pub by: String,
+    /// When it began, in seconds since the machine was switched on.
+    pub at: f64,
+    /// Where its console begins in the log, in bytes.
+    pub console_at: u64,
+    /// Seconds from its start until sshd answered.
+    pub seconds_reachable: Option<f64>,
+    /// Seconds from its start until the shell answered.
+    pub seconds_shell: Option<f64>,
+}
+
+impl Boot {
+    /// Seconds from the machine's first start until sshd answered in this boot.
+    pub fn reachable_at(&self) -> Option<f64> {
+        self.seconds_reachable.map(|seconds| self.at + seconds)
+    }
 }
 
 /// What a script in the guest did.

@@ -4,12 +4,8 @@ use dtnforge_profiles::status::Status;
 use dtnforge_tests::node::{node, verdict};
 use dtnforge_tests::rung::Rung;
 use dtnforge_tests::vm::fresh_path;
-use dtnforge_tests::{Answers, Image, Probes, Trouble, Vm, project};
+use dtnforge_tests::{Answers, Image, Probes, Trouble, Vm};
 use std::io::{Read, Seek, SeekFrom, Write};
-
-fn image(spec: &str) -> Result<Image, Trouble> {
-    Image::build(&project().join("tests/specs").join(spec))
-}
 
 /// Boots to the end of the agent's run: stock, for a reason that begins with `reason`, sshd listening.
 fn stays_stock(vm: Vm, probes: &Probes, reason: &str) -> Result<(Status, Answers), Trouble> {
@@ -33,7 +29,7 @@ fn without_a_carrier_the_node_stays_stock_and_says_so() -> Result<(), Trouble> {
     if !Rung::Vm.runs(NAME) {
         return Ok(());
     }
-    let vm = Vm::of(&image("lean.toml")?, NAME)
+    let vm = Vm::of(&Image::of_spec("lean.toml")?, NAME)
         .bare_metal()
         .nic("virtio,speed=100000,link=down")
         .disk("nvme,size=8G");
@@ -47,7 +43,7 @@ fn without_a_role_the_node_stays_stock_and_is_on_the_network() -> Result<(), Tro
     if !Rung::Vm.runs(NAME) {
         return Ok(());
     }
-    let vm = node(&image("norole.toml")?, NAME, 100_000).bare_metal();
+    let vm = node(&Image::of_spec("norole.toml")?, NAME, 100_000).bare_metal();
     let (_, answers) = stays_stock(vm, &verdict(), "role not set")?;
     assert!(answers.text("address").contains("inet "), "{}", answers.all());
     Ok(())
@@ -59,7 +55,7 @@ fn without_its_state_partition_the_node_is_stock_and_reachable() -> Result<(), T
     if !Rung::Vm.runs(NAME) {
         return Ok(());
     }
-    let image = image("lean.toml")?;
+    let image = Image::of_spec("lean.toml")?;
     let disk = fresh_path(NAME, "raw")?;
     std::fs::copy(image.out.join("lean.raw"), &disk).map_err(Trouble::file("copy", &disk))?;
     wipe_state(&disk).map_err(Trouble::file("wipe", &disk))?;
@@ -110,7 +106,7 @@ fn an_unknown_speed_stays_stock_until_the_site_states_one() -> Result<(), Troubl
         return Ok(());
     }
     let state = |mbps: u32| format!("echo 'link_mbps = {mbps}' >/etc/dtnforge/site.toml; dtn-firstboot run");
-    let vm = Vm::of(&image("lean.toml")?, NAME)
+    let vm = Vm::of(&Image::of_spec("lean.toml")?, NAME)
         .bare_metal()
         .option("--ram", "4096")
         .option("--run-timeout", "1000")

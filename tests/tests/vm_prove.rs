@@ -4,11 +4,7 @@ use dtnforge_profiles::status::{Activation, ActiveKnob, Status};
 use dtnforge_tests::node::{current_ring, node, tools_agree, verdict};
 use dtnforge_tests::rung::{Rung, say};
 use dtnforge_tests::vm::fresh_path;
-use dtnforge_tests::{Answers, Image, Probes, Trouble, Vm, project};
-
-fn image(spec: &str) -> Result<Image, Trouble> {
-    Image::build(&project().join("tests/specs").join(spec))
-}
+use dtnforge_tests::{Answers, Image, Probes, Trouble, Vm};
 
 /// Boots a node to its verdict and holds its words against the kernel's.
 fn committed(vm: Vm, name: &str, profile: &str) -> Result<(Status, Answers), Trouble> {
@@ -63,7 +59,7 @@ fn a_100g_server_commits_dtn_100g_nvme() -> Result<(), Trouble> {
     if !Rung::Vm.runs(NAME) {
         return Ok(());
     }
-    let vm = node(&image("lean.toml")?, NAME, 100_000).bare_metal();
+    let vm = node(&Image::of_spec("lean.toml")?, NAME, 100_000).bare_metal();
     let (status, answers) = committed(vm, NAME, "dtn-100g-nvme")?;
     assert_eq!(status.boot.virtualised, "no", "{}", answers.all());
     assert_eq!(status.boot.mode.as_deref(), Some("tuned"));
@@ -76,7 +72,7 @@ fn the_same_machine_as_a_guest_commits_dtn_vm() -> Result<(), Trouble> {
     if !Rung::Vm.runs(NAME) {
         return Ok(());
     }
-    let (status, answers) = committed(node(&image("lean.toml")?, NAME, 100_000), NAME, "dtn-vm")?;
+    let (status, answers) = committed(node(&Image::of_spec("lean.toml")?, NAME, 100_000), NAME, "dtn-vm")?;
     assert!(status.boot.virtualised.starts_with("yes"), "{}", answers.all());
     Ok(())
 }
@@ -88,7 +84,7 @@ fn a_25g_server_commits_dtn_25g_nvme() -> Result<(), Trouble> {
         return Ok(());
     }
     committed(
-        node(&image("lean.toml")?, NAME, 25_000).bare_metal(),
+        node(&Image::of_spec("lean.toml")?, NAME, 25_000).bare_metal(),
         NAME,
         "dtn-25g-nvme",
     )?;
@@ -112,7 +108,7 @@ fn a_harmful_profile_is_rejected_and_every_knob_is_as_before() -> Result<(), Tro
         return Ok(());
     }
     // The agent's unit is masked, so that the node can be looked at before the run that this test starts itself.
-    let vm = node(&image("harmful.toml")?, NAME, 100_000)
+    let vm = node(&Image::of_spec("harmful.toml")?, NAME, 100_000)
         .bare_metal()
         .option("--cmdline", "systemd.mask=dtn-firstboot.service");
     let probes = Probes::new()
@@ -149,7 +145,7 @@ fn a_committed_node_is_tuned_again_before_its_link_is_up() -> Result<(), Trouble
     if !Rung::Vm.runs(NAME) {
         return Ok(());
     }
-    let image = image("rings.toml")?;
+    let image = Image::of_spec("rings.toml")?;
     let overlay = fresh_path(NAME, "qcow2")?;
     let first = node(&image, NAME, 100_000)
         .bare_metal()
@@ -214,7 +210,7 @@ fn a_power_cut_in_a_trial_ends_in_stock_that_says_interrupted() -> Result<(), Tr
     if !Rung::Vm.runs(NAME) {
         return Ok(());
     }
-    let image = image("lean.toml")?;
+    let image = Image::of_spec("lean.toml")?;
     let overlay = fresh_path(NAME, "qcow2")?;
     let cut = node(&image, NAME, 100_000)
         .bare_metal()
