@@ -1,4 +1,5 @@
-//! What happens to a guest from outside while it runs: a cable that is pulled or plugged in, the power that fails.
+//! What happens to a guest from outside while it runs: a cable that is pulled or plugged in, the power that fails,
+//! somebody who types at the console.
 //!
 //! Incidents wait for their moment. Those that are due are taken by the session, which has the means to do them.
 
@@ -21,6 +22,8 @@ pub enum Act {
     },
     /// The power fails and comes back at once.
     PowerCycle,
+    /// Somebody types a line at the console.
+    Type(String),
 }
 
 /// Something that will happen.
@@ -77,6 +80,24 @@ impl FromStr for PowerCycle {
             act: Act::PowerCycle,
             when: when.parse()?,
             times,
+        }))
+    }
+}
+
+/// `--type`: `root@/login:/`; WHEN follows the last `@` before a pattern, or the last one.
+#[derive(Debug, Clone)]
+pub struct TypedLine(pub Incident);
+
+impl FromStr for TypedLine {
+    type Err = FieldError;
+
+    fn from_str(text: &str) -> Result<TypedLine, FieldError> {
+        let refuse = || FieldError(format!("{text:?}: expected LINE@WHEN, such as root@/login:/"));
+        let split = text.find("@/").or_else(|| text.rfind('@')).ok_or_else(refuse)?;
+        Ok(TypedLine(Incident {
+            act: Act::Type(text[..split].to_owned()),
+            when: text[split + 1..].parse()?,
+            times: 1,
         }))
     }
 }
@@ -180,6 +201,20 @@ mod tests {
             cuts += incidents.take_due().len();
         }
         assert_eq!(cuts, 2);
+    }
+
+    #[test]
+    fn a_line_is_typed_when_the_prompt_shows() {
+        let line = |text: &str| text.parse::<TypedLine>().unwrap().0;
+        let mut incidents = Incidents::new(vec![line("a@b@/Password:/"), line("a@b@5s")]);
+        incidents.on_line("Password: ");
+        incidents.on_time(Duration::from_secs(5));
+        assert_eq!(
+            incidents.take_due(),
+            [Act::Type("a@b".into()), Act::Type("a@b".into())]
+        );
+        let error = "root".parse::<TypedLine>().unwrap_err().0;
+        assert_eq!(error, "\"root\": expected LINE@WHEN, such as root@/login:/");
     }
 
     #[test]

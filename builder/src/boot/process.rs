@@ -33,6 +33,7 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Process {
     child: Child,
+    console: UnixStream,
     control: UnixStream,
     shell: UnixStream,
 }
@@ -78,7 +79,7 @@ impl Process {
         // Closes our copies of QEMU's ends, so that a dead QEMU is heard as the end of each channel.
         drop(command);
         let mut readers = vec![
-            pass_on(console, events, Event::Console),
+            pass_on(console.try_clone().map_err(refused)?, events, Event::Console),
             pass_on(shell.try_clone().map_err(refused)?, events, Event::Shell),
             pass_on(control.try_clone().map_err(refused)?, events, Event::Control),
         ];
@@ -104,6 +105,7 @@ impl Process {
         });
         Ok(Process {
             child,
+            console,
             control,
             shell,
         })
@@ -112,6 +114,12 @@ impl Process {
     /// Writes to the control socket.
     pub fn write_control(&mut self, line: &str) -> std::io::Result<()> {
         self.control.write_all(line.as_bytes())
+    }
+
+    /// Types at the guest's console; blocks no longer than `limit` when the guest takes nothing.
+    pub fn write_console(&mut self, bytes: &[u8], limit: Duration) -> std::io::Result<()> {
+        self.console.set_write_timeout(Some(limit))?;
+        self.console.write_all(bytes)
     }
 
     /// Writes to the guest's shell; blocks no longer than `limit` when the guest takes nothing.

@@ -219,9 +219,21 @@ impl Session {
             match act {
                 Act::Cable { nic, up } => self.set_cable(nic, up)?,
                 Act::PowerCycle => self.power_cycle()?,
+                Act::Type(line) => self.type_line(&line)?,
             }
         }
         Ok(())
+    }
+
+    fn type_line(&mut self, line: &str) -> Result<(), BootError> {
+        const LIMIT: Duration = Duration::from_secs(10);
+        let line = format!("{line}\r");
+        self.process
+            .write_console(line.as_bytes(), LIMIT)
+            .map_err(|source| BootError::Qemu {
+                action: "cannot type at the guest's console",
+                source,
+            })
     }
 
     /// Handles events for `time`.

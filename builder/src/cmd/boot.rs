@@ -4,7 +4,7 @@ use super::Failure;
 use crate::boot::accel::AccelChoice;
 use crate::boot::disk::{DiskBus, DiskSpec};
 use crate::boot::error::BootError;
-use crate::boot::incident::{LinkChange, PowerCycle};
+use crate::boot::incident::{Incident, LinkChange, PowerCycle, TypedLine};
 use crate::boot::nic::NicSpec;
 use crate::boot::outcome::Outcome;
 use crate::boot::qemu::QemuTree;
@@ -141,6 +141,18 @@ struct IncidentArgs {
     /// Let the power fail and come back: 60s, /REGEX/, or 3x/REGEX/ for the first three boots that show such a line
     #[arg(long, value_name = "[Nx]WHEN", conflicts_with = "no_reboot")]
     power_cycle: Vec<PowerCycle>,
+    /// Type a line at the console: root@/login:/; may be given several times, for each line once
+    #[arg(long = "type", value_name = "LINE@WHEN")]
+    typed: Vec<TypedLine>,
+}
+
+impl IncidentArgs {
+    fn into_incidents(self) -> Vec<Incident> {
+        let cables = self.link.into_iter().map(|LinkChange(incident)| incident);
+        let cuts = self.power_cycle.into_iter().map(|PowerCycle(incident)| incident);
+        let lines = self.typed.into_iter().map(|TypedLine(incident)| incident);
+        cables.chain(cuts).chain(lines).collect()
+    }
 }
 
 /// What is done with the guest, in this order.
@@ -239,20 +251,10 @@ fn request(args: BootArgs) -> Result<BootRequest, BootError> {
         json: args.watch.json,
         ssh_port: args.watch.ssh_port,
     };
-    let cables = args
-        .incidents
-        .link
-        .into_iter()
-        .map(|LinkChange(incident)| incident);
-    let cuts = args
-        .incidents
-        .power_cycle
-        .into_iter()
-        .map(|PowerCycle(incident)| incident);
     Ok(BootRequest {
         source,
         watch,
-        incidents: cables.chain(cuts).collect(),
+        incidents: args.incidents.into_incidents(),
         goals,
     })
 }
