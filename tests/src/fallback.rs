@@ -25,9 +25,11 @@ pub fn server_again(image: &Image, name: &str, overlay: &Path) -> Vm {
     server(image, name).option("--overlay", overlay)
 }
 
-/// What a node is asked in each of its boots.
+/// What a node is asked in each of its boots, once the agent has ended and the boot was judged.
 pub fn questions() -> Probes {
-    node::live(Probes::new().ask("wait", include_str!("../scripts/wait-for-agent.sh")))
+    node::verdict()
+        .ask("system", "timeout 180 systemctl is-system-running --wait")
+        .status()
         .ask("cmdline", "cat /proc/cmdline")
         .ask("esp", "ls /boot/EFI/Linux")
         .ask("boots", "dtn-firstboot boots")

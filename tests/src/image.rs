@@ -82,6 +82,12 @@ impl Image {
         })
     }
 
+    /// Its name.
+    pub fn name(&self) -> String {
+        let stem = self.out.file_stem().unwrap_or_default();
+        stem.to_string_lossy().into_owned()
+    }
+
     /// The raw disk.
     ///
     /// # Errors

@@ -7,6 +7,7 @@
 
 #[cfg(test)]
 mod ci_list;
+pub mod committed;
 pub mod disk;
 pub mod fallback;
 pub mod image;
