@@ -28,7 +28,11 @@ const PROFILES: &[StockProfile] = &[
         None,
         &[("cpu", "governor", "schedutil|ondemand|powersave")],
     ),
-    profile("powersave", None, &[("cpu", "governor", "ondemand|powersave")]),
+    profile(
+        "powersave",
+        None,
+        &[("cpu", "governor", "schedutil|conservative|powersave")],
+    ),
     profile(
         "throughput-performance",
         None,

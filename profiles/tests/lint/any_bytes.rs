@@ -99,7 +99,7 @@ fn input(texts: &[String], host: bool) -> Input {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
     fn any_text_is_looked_at_and_gives_the_same_report_twice(

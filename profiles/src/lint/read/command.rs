@@ -11,13 +11,13 @@ pub(in crate::lint) struct Call {
     pub(in crate::lint) value: String,
 }
 
-/// Everything that a command sets; nothing for a command that is not known.
+/// Everything that a command sets, as far as it is written out; nothing for a command that is not known.
 pub(in crate::lint) fn settings_of(command: &Command) -> Vec<Call> {
     let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
     let Some((program, arguments)) = words.split_first() else {
         return Vec::new();
     };
-    match program.rsplit('/').next().unwrap_or_default() {
+    let mut calls = match program.rsplit('/').next().unwrap_or_default() {
         "sysctl" => sysctl(arguments),
         "tc" => tc(arguments).into_iter().collect(),
         "ethtool" => ethtool(arguments),
@@ -28,7 +28,20 @@ pub(in crate::lint) fn settings_of(command: &Command) -> Vec<Call> {
             .collect(),
         "sh" | "bash" | "dash" => inner(arguments),
         _ => Vec::new(),
-    }
+    };
+    calls.retain(is_written_out);
+    calls
+}
+
+/// Whether key and value are there, and not in a variable or the output of a program.
+fn is_written_out(call: &Call) -> bool {
+    let variable = |text: &str| text.contains(['$', '`']);
+    let key = match &call.what {
+        What::Sysctl(key) => key.to_string(),
+        What::Nic(_, key) | What::Block(_, key) | What::Sysfs(key) => key.clone(),
+        _ => String::new(),
+    };
+    !variable(&call.value) && !variable(&key)
 }
 
 fn call(what: What, value: &str) -> Call {

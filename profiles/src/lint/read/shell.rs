@@ -26,24 +26,63 @@ const BEFORE: &[&str] = &[
 
 /// All simple commands.
 pub(in crate::lint) fn commands(text: &str) -> Vec<Command> {
-    let is_unit = text.lines().any(|line| line.trim() == "[Service]");
+    let lines = joined_lines(text);
+    if text.lines().any(|line| line.trim() == "[Service]") {
+        return lines
+            .iter()
+            .flat_map(|(line, content)| exec_start(*line, content))
+            .collect();
+    }
     let mut found = Vec::new();
-    let mut until: Option<String> = None;
-    for (line, content) in joined_lines(text) {
-        if let Some(end) = &until {
+    let mut document: Option<String> = None;
+    let mut quoted: Option<(usize, String)> = None;
+    for (line, content) in lines {
+        if let Some(end) = &document {
             if content.trim() == end {
-                until = None;
+                document = None;
             }
             continue;
         }
-        if is_unit {
-            found.extend(exec_start(line, &content));
+        // A text in quotes may go on over many lines, none of which is a command.
+        let (line, content) = match quoted.take() {
+            Some((first, before)) => (first, format!("{before}\n{content}")),
+            None => (line, content),
+        };
+        if ends_in_quotes(&content) {
+            quoted = Some((line, content));
             continue;
         }
-        until = here_document(&content);
+        document = here_document(&content);
         found.extend(simple_commands(line, &content));
     }
     found
+}
+
+/// Whether a quote that begins in this text does not end in it.
+fn ends_in_quotes(text: &str) -> bool {
+    let mut chars = text.chars().peekable();
+    let mut before = ' ';
+    while let Some(c) = chars.next() {
+        let closed = match c {
+            '\'' => chars.by_ref().any(|c| c == '\''),
+            '"' => double_quoted(&mut chars, &mut String::new()),
+            '\\' => {
+                chars.next();
+                true
+            }
+            '#' if before.is_whitespace() => {
+                // A comment ends with its line.
+                chars.by_ref().any(|c| c == '\n');
+                true
+            }
+            _ => true,
+        };
+        if !closed {
+            return true;
+        }
+        before = c;
+    }
+    false
 }
 
 /// The word that ends a here-document that begins in this line.
@@ -149,7 +188,9 @@ fn pieces(text: &str) -> Vec<Piece> {
                 let word = word.get_or_insert_default();
                 word.extend(chars.by_ref().take_while(|c| *c != '\''));
             }
-            '"' => double_quoted(&mut chars, word.get_or_insert_default()),
+            '"' => {
+                double_quoted(&mut chars, word.get_or_insert_default());
+            }
             '\\' => word.get_or_insert_default().extend(chars.next()),
             '$' if chars.peek() == Some(&'{') => {
                 let word = word.get_or_insert_default();
@@ -178,7 +219,13 @@ fn pieces(text: &str) -> Vec<Piece> {
                 while chars.next_if_eq(&'<').is_some() {}
                 pieces.push(Piece::From);
             }
-            ';' | '|' | '&' | '(' | ')' | '`' => {
+            '`' => {
+                // Left in the word, which thereby has no value of its own.
+                word.get_or_insert_default().push(c);
+                pieces.extend(word.take().map(Piece::Word));
+                pieces.push(Piece::Break);
+            }
+            ';' | '|' | '&' | '(' | ')' => {
                 pieces.extend(word.take().map(Piece::Word));
                 pieces.push(Piece::Break);
             }
@@ -193,17 +240,18 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
 }
 
-/// The rest of a text in double quotes.
-fn double_quoted(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, word: &mut String) {
+/// The rest of a text in double quotes, and whether it ends.
+fn double_quoted(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, word: &mut String) -> bool {
     while let Some(c) = chars.next() {
         match c {
-            '"' => return,
+            '"' => return true,
             '\\' => match chars.next() {
                 Some(c @ ('"' | '\\' | '$' | '`')) => word.push(c),
                 Some(other) => word.extend(['\\', other]),
-                None => return,
+                None => return false,
             },
             other => word.push(other),
         }
     }
+    false
 }

@@ -123,6 +123,15 @@ fn a_script_gives_its_simple_commands_and_nothing_is_run() {
 }
 
 #[test]
+fn a_variable_is_no_value_and_a_quoted_text_is_no_command() {
+    let text = "sysctl -w net.ipv4.conf.$IF.rp_filter=1 net.core.rmem_max=${MAX} net.core.somaxconn=`nproc`\n\
+                # it's a comment\necho \"\ntc qdisc replace dev eth0 root fq\n\" > /tmp/x # don't\n\
+                ethtool -G eth0 rx $MAX tx 512\ntc qdisc replace dev $IF root fq maxrate ${R}mbps\n\
+                echo '\nethtool -K eth0 lro on'\n";
+    assert_eq!(script(text), ["nic/eth0:ring.tx = 512", "qdisc/$IF:root = fq"]);
+}
+
+#[test]
 fn a_unit_gives_its_exec_lines_and_whether_they_may_fail() {
     let text = "[Unit]\nDescription=tc qdisc add dev eth0 root fq\n[Service]\nExecStartPre=-/sbin/ethtool -A eth0 rx off\n\
                 ExecStart=/sbin/ifconfig eth0 txqueuelen 5 mtu 9000\n";

@@ -16,7 +16,7 @@ pub(super) const LINTS: &[Lint] = &[
         severity: Severity::Error,
         theme: Theme::Kernel,
         needs: Needs::Files,
-        what: "No kernel has a sysctl of this name",
+        what: "No mainline kernel has a sysctl of this name",
         reason: "Writing it fails with ENOENT. systemd-sysctl logs that and goes on, so the file looks right and the \
                  value is never set. A key of the catalog that the registry of knobs lacks is refused as well.",
         source: "Linux 6.12, net/core/sysctl_net_core.c, net/ipv4/{sysctl_net_ipv4,devinet,route}.c, mm/, \
@@ -191,7 +191,7 @@ fn unknown_key(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missi
             ),
             Known::No => found.at(
                 &setting.place,
-                format!("no kernel has the sysctl {key}"),
+                format!("no mainline kernel has the sysctl {key}"),
                 match nearest_key(key) {
                     Some(near) => format!("did you mean {near}?"),
                     None => "remove the line".to_owned(),

@@ -1,14 +1,18 @@
 //! The lints, by theme.
 
+mod budget;
 mod buffers;
 mod catalog;
+mod congestion;
 mod files;
 mod host;
+mod ip;
 mod kernel;
 mod nic;
 mod owners;
 mod queues;
 mod tcp;
+mod vm;
 
 use super::definition::Lint;
 
@@ -17,9 +21,13 @@ pub(super) const ALL: &[&[Lint]] = &[
     files::LINTS,
     kernel::LINTS,
     tcp::LINTS,
+    congestion::LINTS,
     buffers::LINTS,
+    budget::LINTS,
     queues::LINTS,
     nic::LINTS,
+    ip::LINTS,
+    vm::LINTS,
     host::LINTS,
     owners::LINTS,
     catalog::LINTS,

@@ -3,9 +3,10 @@
 use crate::facts::Nic;
 use crate::lint::context::{Context, Missing};
 use crate::lint::definition::{Example, Lint, Needs, Severity, Theme};
-use crate::lint::finding::Found;
-use crate::lint::read::settings_of;
+use crate::lint::finding::{Found, Place};
+use crate::lint::read::{Command, Token, settings_of};
 use crate::lint::setting::{Device, Origin, Setting, What};
+use crate::lint::text::size;
 
 pub(super) const LINTS: &[Lint] = &[
     Lint {
@@ -112,38 +113,6 @@ pub(super) const LINTS: &[Lint] = &[
         )]),
         check: unit_stops,
     },
-    Lint {
-        id: "rp-filter-strict",
-        severity: Severity::Warning,
-        theme: Theme::Nic,
-        needs: Needs::Host,
-        what: "Strict reverse-path filtering on a host with several ports in use",
-        reason: "1 drops a packet that came in by another port than its answer would leave by. With two ports and policy \
-                 routing that is every packet of the second one. The effective value is the larger of `all` and the \
-                 interface's. 2 only asks for any route back.",
-        source: "RFC 3704; kernel Documentation/networking/ip-sysctl.rst (rp_filter); osg-htc/networking, \
-                 perfSONAR-and-rp_filter-EL9",
-        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.conf.all.rp_filter = 1\n")])
-            .on("[[nic]]\nname = 'eth0'\ncarrier = true\n[[nic]]\nname = 'eth1'\ncarrier = true\n"),
-        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.conf.all.rp_filter = 2\n")])
-            .on("[[nic]]\nname = 'eth0'\ncarrier = true\n[[nic]]\nname = 'eth1'\ncarrier = true\n"),
-        check: rp_filter,
-    },
-    Lint {
-        id: "arp-on-one-port",
-        severity: Severity::Warning,
-        theme: Theme::Nic,
-        needs: Needs::Host,
-        what: "ARP settings for several ports in one subnet, on a host with one",
-        reason: "arp_ignore, arp_announce and arp_filter keep ports of one subnet from answering for each other. With \
-                 one port they do nothing, or hide a mistake in addresses.",
-        source: "kernel Documentation/networking/ip-sysctl.rst (arp_filter); perfsonar/toolkit, configure_sysctl",
-        bad: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.conf.all.arp_ignore = 1\n")])
-            .on("[[nic]]\nname = 'eth0'\ncarrier = true\n"),
-        good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.ipv4.conf.all.arp_ignore = 1\n")])
-            .on("[[nic]]\nname = 'eth0'\ncarrier = true\n[[nic]]\nname = 'eth1'\ncarrier = true\n"),
-        check: arp,
-    },
 ];
 
 /// Live settings of NICs with their device, key and value.
@@ -206,10 +175,7 @@ fn ring_at_maximum(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), M
             let bytes = i128::from(queues)
                 .saturating_mul(descriptors)
                 .saturating_mul(2048);
-            format!(
-                "{queues} queues of 2 KiB buffers are {}",
-                crate::lint::text::size(bytes)
-            )
+            format!("{queues} queues of 2 KiB buffers are {}", size(bytes))
         });
         found.at(
             &setting.place,
@@ -319,76 +285,32 @@ fn rule_resets_link(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), 
 }
 
 /// Whether an earlier rule of the file leaves everything that is not `add` (`ACTION!="add", GOTO=...`).
-fn after_guard(context: &Context<'_>, place: &crate::lint::finding::Place) -> bool {
+fn after_guard(context: &Context<'_>, place: &Place) -> bool {
     let before = context
         .udev
         .iter()
         .filter(|rule| rule.place.file == place.file && rule.place.line < place.line);
     before.into_iter().any(|rule| {
         let leaves = rule.rule.tokens.iter().any(|token| token.key == "GOTO");
-        let unless_add = |token: &crate::lint::read::Token| {
-            token.key == "ACTION" && token.operator == "!=" && token.value == "add"
-        };
+        let unless_add =
+            |token: &Token| token.key == "ACTION" && token.operator == "!=" && token.value == "add";
         leaves && rule.rule.tokens.iter().any(unless_add)
     })
 }
 
 fn unit_stops(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     for script in &context.scripts {
-        let sets =
-            |command: &&crate::lint::read::Command| command.stops_unit && !settings_of(command).is_empty();
+        let sets = |command: &&Command| command.stops_unit && !settings_of(command).is_empty();
         let strict: Vec<_> = script.commands.iter().filter(sets).collect();
         if let [first, .., last] = strict[..] {
             found.at(
-                &crate::lint::finding::Place::new(&script.path, first.line),
+                &Place::new(&script.path, first.line),
                 format!(
                     "when it fails, the settings down to line {} are not made",
                     last.line
                 ),
                 "write `ExecStart=-` for settings that a device may refuse",
             );
-        }
-    }
-    Ok(())
-}
-
-/// Ports with link, as far as the facts say it.
-fn ports_in_use(context: &Context<'_>) -> Result<usize, Missing> {
-    let physical = |nic: &&Nic| matches!(nic.kind.as_deref(), None | Some("physical" | "vf"));
-    let up = |nic: &&Nic| nic.carrier == Some(true) || nic.operstate.as_deref() == Some("up");
-    Ok(context.facts()?.nics.iter().filter(physical).filter(up).count())
-}
-
-fn rp_filter(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
-    for setting in context.foreign() {
-        let strict =
-            setting.key().is_some_and(|key| key.leaf() == "rp_filter") && setting.integer() == Some(1);
-        if strict && ports_in_use(context)? > 1 {
-            let ports = ports_in_use(context)?;
-            let message = format!(
-                "{} with {ports} ports in use: packets of the others are dropped",
-                setting.shown()
-            );
-            found.at(&setting.place, message, "set it to 2");
-        }
-    }
-    Ok(())
-}
-
-fn arp(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
-    for setting in context.foreign() {
-        let leaf = setting
-            .key()
-            .map(crate::lint::key::SysctlKey::leaf)
-            .unwrap_or_default();
-        let set =
-            ["arp_ignore", "arp_announce", "arp_filter"].contains(&leaf) && setting.integer() != Some(0);
-        if set && ports_in_use(context)? == 1 {
-            let message = format!(
-                "{}: the host has one port in use, and this is for several in one subnet",
-                setting.shown()
-            );
-            found.at(&setting.place, message, "remove the line");
         }
     }
     Ok(())
