@@ -1,6 +1,7 @@
 //! What a site decides: the role of a node, its paths and its policy. Set in an image spec, a seed or
 //! `/etc/dtnforge/site.toml`; what is nearer to the node wins, key by key.
 
+use crate::conclude::StorageClass;
 use serde::{Deserialize, Serialize};
 
 /// Form of `site.toml`.
@@ -78,6 +79,16 @@ pub struct SiteFile {
     /// `cubic`, `bbr` or `htcp`. Default: the profile's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion_control: Option<String>,
+    /// What holds the data, where no mount says it yet: `nvme`, `ssd`, `hdd`, `nfs`, `pnfs`, `cephfs`, `lustre` or
+    /// `beegfs`. Default: concluded from mounts, then from disks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage_class: Option<StorageClass>,
+    /// MTU of the data ports, byte; 1280 to 65535. Only where the whole layer 2 network carries it. Default: as found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<u32>,
+    /// Pause frames of the data ports, both directions: decide with the owner of the switch. Default: as found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Switch>,
     /// What to do with groups that nothing can speak for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unproved: Option<Unproved>,
@@ -98,6 +109,27 @@ pub struct SiteFile {
 
 /// Where node_exporter of Debian looks for text files.
 pub const METRICS_DIR: &str = "/var/lib/prometheus/node-exporter";
+
+/// On or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Switch {
+    /// On.
+    On,
+    /// Off.
+    Off,
+}
+
+impl Switch {
+    /// The word for it, as ethtool has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+        }
+    }
+}
 
 /// Whether a node in fallback tries the tuned entry again without being told.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,6 +183,12 @@ pub struct Site {
     pub streams: Option<u32>,
     /// Congestion control, when the site says so.
     pub congestion_control: Option<String>,
+    /// What holds the data, when the site says so.
+    pub storage_class: Option<StorageClass>,
+    /// MTU of the data ports, when the site says so, byte.
+    pub mtu: Option<u32>,
+    /// Pause frames of the data ports, when the site says so.
+    pub pause: Option<Switch>,
     /// Policy for groups without evidence.
     pub unproved: Unproved,
     /// Budget of local measurements, s.
@@ -173,6 +211,9 @@ impl SiteFile {
             rtt_ms: nearer.rtt_ms.or(self.rtt_ms),
             streams: nearer.streams.or(self.streams),
             congestion_control: nearer.congestion_control.or(self.congestion_control),
+            storage_class: nearer.storage_class.or(self.storage_class),
+            mtu: nearer.mtu.or(self.mtu),
+            pause: nearer.pause.or(self.pause),
             unproved: nearer.unproved.or(self.unproved),
             budget_s: nearer.budget_s.or(self.budget_s),
             throughput_limit: nearer.throughput_limit.or(self.throughput_limit),
@@ -226,6 +267,13 @@ impl SiteFile {
         {
             return bad("congestion_control", name.clone(), "cubic, bbr, htcp or reno");
         }
+        if self.storage_class == Some(StorageClass::Unknown) {
+            let expected = "a class that is known; leave the key out where it is not";
+            return bad("storage_class", StorageClass::Unknown.to_string(), expected);
+        }
+        if let Some(mtu) = self.mtu.filter(|mtu| !(1280..=65_535).contains(mtu)) {
+            return bad("mtu", mtu.to_string(), "1280 to 65535 byte");
+        }
         let budget_s = self.budget_s.unwrap_or(90);
         if !(30..=900).contains(&budget_s) {
             return bad("budget_s", budget_s.to_string(), "30 to 900 s");
@@ -241,6 +289,9 @@ impl SiteFile {
             rtt_ms,
             streams: self.streams,
             congestion_control: self.congestion_control,
+            storage_class: self.storage_class,
+            mtu: self.mtu,
+            pause: self.pause,
             unproved: self.unproved.unwrap_or(Unproved::Hold),
             budget_s,
             throughput_limit,
@@ -308,6 +359,26 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn a_decision_that_cannot_be_right_is_refused() {
+        for (toml, expected) in [
+            (
+                "mtu = 576",
+                "key `mtu`: 576 is out of range, expected 1280 to 65535 byte",
+            ),
+            (
+                "storage_class = 'unknown'",
+                "key `storage_class`: unknown is out of range, expected a class that is known",
+            ),
+        ] {
+            let file: SiteFile = toml::from_str(toml).unwrap();
+            let said = file.check().unwrap_err().to_string();
+            assert!(said.starts_with(expected), "{said}");
+        }
+        let pause: SiteFile = toml::from_str("pause = 'on'").unwrap();
+        assert_eq!(pause.check().unwrap().pause, Some(Switch::On));
     }
 
     #[test]

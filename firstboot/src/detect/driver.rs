@@ -1,4 +1,4 @@
-//! What the driver of a NIC says by ethtool: rings, channels, moderation, offloads.
+//! What the driver of a NIC says by ethtool: rings, channels, moderation, pause frames, offloads.
 //!
 //! Only ports are asked; a bond or bridge has none of these of its own. What a driver does not offer is absent.
 
@@ -42,6 +42,10 @@ pub(super) fn read(ethtool: &dyn Ethtool, nic: &mut Nic) {
         ])
     });
     nic.coalesce = keep(nic, "coalesce", coalesce);
+    let pause = ethtool
+        .pause(&name)
+        .map(|pause| numbers([("rx", Some(pause.rx)), ("tx", Some(pause.tx))]));
+    nic.pause = keep(nic, "pause", pause);
     nic.features = features(ethtool, &name, nic);
 }
 
@@ -87,7 +91,7 @@ fn keep(nic: &mut Nic, fact: &str, result: Result<Numbers, EthtoolError>) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::door::ethtool::{Channels, Coalesce, Feature, Rings, Side};
+    use crate::door::ethtool::{Channels, Coalesce, Feature, Pause, Rings, Side};
 
     /// A driver with rings, without channels, that fails on moderation.
     #[derive(Debug)]
@@ -111,6 +115,9 @@ mod tests {
         fn coalesce(&self, _: &str) -> Result<Coalesce, EthtoolError> {
             Err(EthtoolError::NoDevice)
         }
+        fn pause(&self, _: &str) -> Result<Pause, EthtoolError> {
+            Ok(Pause { rx: true, tx: false })
+        }
         fn feature(&self, _: &str, name: &str) -> Result<Feature, EthtoolError> {
             if name == "rx-lro" {
                 Ok(Feature {
@@ -128,6 +135,9 @@ mod tests {
             panic!("detection only looks")
         }
         fn set_adaptive(&self, _: &str, _: Side, _: bool) -> Result<(), EthtoolError> {
+            panic!("detection only looks")
+        }
+        fn set_pause(&self, _: &str, _: Pause) -> Result<(), EthtoolError> {
             panic!("detection only looks")
         }
         fn set_feature(&self, _: &str, _: &str, _: bool) -> Result<(), EthtoolError> {
@@ -151,7 +161,7 @@ mod tests {
         let text = toml::to_string(&nic).unwrap();
         assert_eq!(
             text,
-            "name = \"eth0\"\nkind = \"physical\"\n\n[rings]\nrx = 512\nrx_max = 4096\n\n[features]\nrx-lro = true\n\n\
+            "name = \"eth0\"\nkind = \"physical\"\n\n[rings]\nrx = 512\nrx_max = 4096\n\n[pause]\nrx = true\ntx = false\n\n[features]\nrx-lro = true\n\n\
              [errors]\ncoalesce = \"ethtool, coalesce: no such device\"\n"
         );
     }

@@ -1,4 +1,4 @@
-//! NIC settings: MTU by sysfs; rings, channels, adaptive moderation and LRO by ethtool.
+//! NIC settings: MTU by sysfs; rings, channels, adaptive moderation, pause frames and LRO by ethtool.
 //!
 //! A NIC that is gone is absent. What a driver does not offer, or keeps fixed, is unsupported and says why, so that a
 //! plan leaves it out.
@@ -31,6 +31,7 @@ enum Setting {
     Ring(Side),
     Combined,
     Adaptive(Side),
+    Pause(Side),
     Lro,
 }
 
@@ -43,6 +44,8 @@ impl Setting {
             "channels.combined" => Self::Combined,
             "coalesce.adaptive-rx" => Self::Adaptive(Side::Rx),
             "coalesce.adaptive-tx" => Self::Adaptive(Side::Tx),
+            "pause.rx" => Self::Pause(Side::Rx),
+            "pause.tx" => Self::Pause(Side::Tx),
             "feature.lro" => Self::Lro,
             _ => return None,
         })
@@ -102,6 +105,13 @@ impl NicDoor {
                 };
                 now.map(switch).ok_or_else(|| missing("adaptive moderation"))
             }
+            Setting::Pause(side) => {
+                let pause = ethtool.pause(ifname)?;
+                Ok(switch(match side {
+                    Side::Rx => pause.rx,
+                    Side::Tx => pause.tx,
+                }))
+            }
             Setting::Lro => {
                 let feature = ethtool.feature(ifname, LRO)?;
                 if feature.fixed {
@@ -135,6 +145,15 @@ impl NicDoor {
             }
             Setting::Combined => ethtool.set_combined(ifname, number()?).map_err(said),
             Setting::Adaptive(side) => ethtool.set_adaptive(ifname, side, on()?).map_err(said),
+            Setting::Pause(side) => {
+                let wanted = on()?;
+                let mut pause = ethtool.pause(ifname).map_err(said)?;
+                match side {
+                    Side::Rx => pause.rx = wanted,
+                    Side::Tx => pause.tx = wanted,
+                }
+                ethtool.set_pause(ifname, pause).map_err(said)
+            }
             Setting::Lro => ethtool.set_feature(ifname, LRO, on()?).map_err(said),
         }
     }
@@ -174,7 +193,7 @@ impl Door for NicDoor {
             Setting::Ring(Side::Rx) => self.ethtool().ok()?.rings(&ifname).ok()?.rx_max,
             Setting::Ring(Side::Tx) => self.ethtool().ok()?.rings(&ifname).ok()?.tx_max,
             Setting::Combined => self.ethtool().ok()?.channels(&ifname).ok()?.combined_max,
-            Setting::Adaptive(_) | Setting::Lro => None,
+            Setting::Adaptive(_) | Setting::Pause(_) | Setting::Lro => None,
         };
         limit.map(i64::from)
     }

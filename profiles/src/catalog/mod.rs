@@ -25,7 +25,7 @@ pub(crate) use problem::closest;
 pub use problem::{Problem, Problems};
 pub use profile::{Advice, KnobLine, Match, PROFILE_SCHEMA, Profile, STOCK, Tuned, Wanted};
 pub(crate) use range::in_range;
-pub use template::{BadKnobTemplate, BadValueTemplate, KnobTemplate, Target, ValueTemplate};
+pub use template::{BadKnobTemplate, BadValueTemplate, KnobTemplate, SiteChoice, Target, ValueTemplate};
 pub use tuned_stock::{Include, Reset};
 
 use draft::Draft;

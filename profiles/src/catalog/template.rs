@@ -98,27 +98,48 @@ pub enum BadKnobTemplate {
     NoDevice(String),
 }
 
-/// A value of a profile: text, with `{buffer}` where the buffer formula's result goes.
+/// A value of a profile: text, with `{buffer}` where the buffer formula's result goes; or one of the site's decisions,
+/// `{mtu}` or `{pause}`, and nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValueTemplate(String);
 
 /// Where the result of the buffer formula goes.
 const BUFFER: &str = "{buffer}";
 
+/// A decision of the site that makes a value of its own. Without it the knob is left as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SiteChoice {
+    /// MTU of the data ports.
+    Mtu,
+    /// Pause frames of the data ports.
+    Pause,
+}
+
+impl SiteChoice {
+    /// The key in `site.toml`, and the name in braces.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Mtu => "mtu",
+            Self::Pause => "pause",
+        }
+    }
+}
+
 impl ValueTemplate {
     /// Reads it.
     ///
     /// # Errors
-    /// A name in braces that is not `buffer`, or a control character.
+    /// A name in braces that is not known, or a control character.
     pub fn parse(text: &str) -> Result<Self, BadValueTemplate> {
+        let template = Self(Value::new(text).as_str().to_owned());
         let rest = text.replace(BUFFER, "");
-        if rest.contains(['{', '}']) {
+        if rest.contains(['{', '}']) && template.decision().is_none() {
             return Err(BadValueTemplate::UnknownName(text.to_owned()));
         }
         if text.trim().is_empty() || text.chars().any(char::is_control) {
             return Err(BadValueTemplate::NotOneLine(text.to_owned()));
         }
-        Ok(Self(Value::new(text).as_str().to_owned()))
+        Ok(template)
     }
 
     /// Whether the buffer formula is used.
@@ -126,9 +147,20 @@ impl ValueTemplate {
         self.0.contains(BUFFER)
     }
 
-    /// The value with `buffer` bytes in the place of `{buffer}`; `None` when it needs a buffer and there is none.
+    /// The decision of the site that is the value.
+    pub fn decision(&self) -> Option<SiteChoice> {
+        match self.0.as_str() {
+            "{mtu}" => Some(SiteChoice::Mtu),
+            "{pause}" => Some(SiteChoice::Pause),
+            _ => None,
+        }
+    }
+
+    /// The value with `buffer` bytes in the place of `{buffer}`; `None` when it needs a buffer and there is none, or when
+    /// it is the site's decision.
     pub fn resolve(&self, buffer: Option<i64>) -> Option<Value> {
         match buffer {
+            _ if self.decision().is_some() => None,
             Some(bytes) => Some(Value::new(&self.0.replace(BUFFER, &bytes.to_string()))),
             None => (!self.uses_buffer()).then(|| Value::new(&self.0)),
         }
@@ -143,8 +175,8 @@ impl ValueTemplate {
 /// The text is no value of a profile.
 #[derive(Debug, thiserror::Error)]
 pub enum BadValueTemplate {
-    /// Something else than `{buffer}` in braces.
-    #[error("{0:?} has braces that are not `{{buffer}}`")]
+    /// Something unknown in braces.
+    #[error("{0:?} has braces that are not `{{buffer}}`, nor `{{mtu}}` or `{{pause}}` alone")]
     UnknownName(String),
     /// Empty, or more than one line.
     #[error("{0:?} is empty or has control characters")]
@@ -187,11 +219,14 @@ mod tests {
             Some("4096 131072 33554432".into())
         );
         assert_eq!(value.resolve(None), None);
-        assert!(
-            ValueTemplate::parse("{rtt}")
-                .unwrap_err()
-                .to_string()
-                .contains("braces")
+        for text in ["{rtt}", "9{mtu}", "{buffer} {mtu}"] {
+            let said = ValueTemplate::parse(text).unwrap_err().to_string();
+            assert!(said.contains("braces"), "{said}");
+        }
+        let mtu = ValueTemplate::parse("{mtu}").unwrap();
+        assert_eq!(
+            (mtu.decision(), mtu.resolve(Some(1))),
+            (Some(SiteChoice::Mtu), None)
         );
     }
 }

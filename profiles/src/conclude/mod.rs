@@ -6,6 +6,7 @@
 mod candidates;
 mod ceiling;
 mod classes;
+mod disks;
 mod link;
 mod medium;
 mod ports;
@@ -76,7 +77,7 @@ pub fn conclude(facts: &Facts, site: &Site) -> Conclusions {
     if virtualised.guest != Guest::Yes {
         link::look_at_pcie(&ports, link.mbps, &mut reasons);
     }
-    let store = storage::conclude(facts, &mut reasons);
+    let store = storage::conclude(facts, site, &mut reasons);
     Conclusions {
         numa_node: ports
             .first()

@@ -1,8 +1,10 @@
 //! What holds the data: a mount that says so, else the local disks without the system disk.
 
+use super::Reasons;
 use super::classes::StorageClass;
-use super::{Reasons, medium, size};
-use crate::facts::{Block, Facts, Mount};
+use super::disks::{Disk, data_disks};
+use crate::facts::{Facts, Mount};
+use crate::site::Site;
 use std::collections::BTreeMap;
 
 /// The class of the data store, and its disks when it is local.
@@ -18,11 +20,43 @@ impl Store {
     }
 }
 
-pub(super) fn conclude(facts: &Facts, reasons: &mut Reasons) -> Store {
+/// What the site states goes first, then a mount that says that it holds data, then the disks.
+pub(super) fn conclude(facts: &Facts, site: &Site, reasons: &mut Reasons) -> Store {
+    match site.storage_class {
+        Some(class) => stated(class, facts, reasons),
+        None => seen(facts, reasons),
+    }
+}
+
+fn stated(class: StorageClass, facts: &Facts, reasons: &mut Reasons) -> Store {
+    let mounted = mounted(facts);
+    if !mounted.is_empty() && !mounted.contains(&class) {
+        let list: Vec<_> = mounted.iter().map(|class| class.name()).collect();
+        reasons.findings.push(format!(
+            "the data store is {class} by the site's word, and {} is mounted for data",
+            list.join(", ")
+        ));
+    }
+    reasons
+        .why
+        .push(format!("storage_class: {class}, stated by the site"));
+    let disks = data_disks(facts).into_iter().filter(|disk| disk.class == class);
+    Store {
+        class,
+        disks: disks.filter_map(|disk| disk.block.name.clone()).collect(),
+    }
+}
+
+/// The classes of the file systems that are mounted for data, each once.
+fn mounted(facts: &Facts) -> Vec<StorageClass> {
     let mut classes: Vec<StorageClass> = facts.mounts.iter().filter_map(data_mount).collect();
     classes.sort();
     classes.dedup();
-    match classes.as_slice() {
+    classes
+}
+
+fn seen(facts: &Facts, reasons: &mut Reasons) -> Store {
+    match mounted(facts).as_slice() {
         [] => local(facts, reasons),
         [StorageClass::Unknown] => {
             unknown("the data is on a file system without a class".to_owned(), reasons)
@@ -99,34 +133,8 @@ fn has_layout(mount: &Mount) -> bool {
     stats.contains("pnfs=LAYOUT_")
 }
 
-/// The smallest disk that holds data at all: a 393 MB NVMe namespace is a transcoder card.
-const SMALLEST: u64 = 1_000_000_000;
-/// Below this, a disk beside one that is eight times as large is a system or cache disk.
-const SYSTEM_DISK: u64 = 512_000_000_000;
-
-/// A disk with what is known of it.
-struct Disk<'a> {
-    block: &'a Block,
-    class: StorageClass,
-    bytes: Option<u64>,
-}
-
 fn local(facts: &Facts, reasons: &mut Reasons) -> Store {
-    let mut disks: Vec<Disk<'_>> = facts
-        .blocks
-        .iter()
-        .filter_map(|block| disk(block, facts))
-        .collect();
-    let holds_root = |disk: &Disk<'_>| disk.block.holds_root == Some(true);
-    if !disks.iter().all(holds_root) {
-        disks.retain(|disk| !holds_root(disk));
-    }
-    let largest = disks
-        .iter()
-        .filter_map(|disk| disk.bytes)
-        .max()
-        .unwrap_or_default();
-    disks.retain(|disk| disk.bytes.is_none_or(|bytes| holds_data(bytes, largest)));
+    let disks = data_disks(facts);
     if disks.is_empty() {
         return unknown("there is no disk for data".to_owned(), reasons);
     }
@@ -151,7 +159,7 @@ fn local(facts: &Facts, reasons: &mut Reasons) -> Store {
     note_doubts(&disks, class, reasons);
     let count = disks.iter().filter(|disk| disk.class == class).count();
     reasons.why.push(format!(
-        "storage_class: {class}, {count} local disk(s) with {} GB",
+        "storage_class: {class}, {count} local disk(s) with {} GB, by disks, not by mounts",
         bytes / 1_000_000_000
     ));
     let named = disks.iter().filter(|disk| disk.class == class);
@@ -171,108 +179,6 @@ fn by_class(disks: &[Disk<'_>]) -> BTreeMap<StorageClass, u64> {
         *sum = sum.saturating_add(bytes);
     }
     sums
-}
-
-fn holds_data(bytes: u64, largest: u64) -> bool {
-    bytes >= SMALLEST && (bytes >= SYSTEM_DISK || bytes >= largest / 8)
-}
-
-/// A disk that may hold data; caches, journals and arrays whose members are listed are none.
-fn disk<'a>(block: &'a Block, facts: &Facts) -> Option<Disk<'a>> {
-    let mut members = block.members.iter().flatten();
-    let listed = |name: &String| facts.blocks.iter().any(|other| other.name.as_ref() == Some(name));
-    if members.any(listed) || is_no_disk(block) || is_cache(block) || is_bcache_of(block, facts) {
-        return None;
-    }
-    let bytes = block.size_bytes.or_else(|| size::parse(block.size.as_deref()?));
-    Some(Disk {
-        class: class_of(block),
-        block,
-        bytes,
-    })
-}
-
-/// Optical drives, RAM disks, and what a service processor plugs in over USB.
-fn is_no_disk(block: &Block) -> bool {
-    let name = block.name.as_deref().unwrap_or_default();
-    let numbered = |prefix: &str| {
-        let rest = name.strip_prefix(prefix);
-        rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-    };
-    block.transport.as_deref() == Some("usb") || ["sr", "fd", "loop", "ram", "zram"].into_iter().any(numbered)
-}
-
-/// The fast half of a bcache device: a spinning disk is under the same one.
-fn is_bcache_of(block: &Block, facts: &Facts) -> bool {
-    let under = |block: &Block| -> Vec<String> {
-        let holders = block.holders.iter().flatten();
-        holders
-            .filter(|holder| holder.starts_with("bcache"))
-            .cloned()
-            .collect()
-    };
-    let own = under(block);
-    let slow = facts
-        .blocks
-        .iter()
-        .filter(|other| other.rotational == Some(true) && other.name != block.name);
-    block.rotational != Some(true) && slow.flat_map(under).any(|holder| own.contains(&holder))
-}
-
-fn is_cache(block: &Block) -> bool {
-    let holders = block
-        .holders
-        .iter()
-        .flatten()
-        .map(|holder| holder.to_ascii_lowercase());
-    let words = [
-        "-db",
-        "_db",
-        "-wal",
-        "_wal",
-        "cache-set",
-        "journal",
-        "l2arc",
-        "slog",
-        "zfs log",
-        "zfs cache",
-    ];
-    holders
-        .into_iter()
-        .any(|holder| words.iter().any(|word| holder.contains(word)))
-}
-
-/// The class as the kernel sees it. `rotational` of a virtio disk or a DASD is no evidence.
-fn class_of(block: &Block) -> StorageClass {
-    let network = block
-        .nvme_transport
-        .as_deref()
-        .is_some_and(|transport| transport != "pcie");
-    let flag = match block.rotational {
-        Some(false) => StorageClass::Ssd,
-        Some(true) => StorageClass::Hdd,
-        // Only a spinning disk has a speed of rotation.
-        None if block.rpm.is_some_and(|rpm| rpm > 1) => StorageClass::Hdd,
-        None => StorageClass::Unknown,
-    };
-    match block.transport.as_deref() {
-        Some("nvme") if network => StorageClass::Unknown,
-        Some("nvme") => StorageClass::Nvme,
-        Some("virtio" | "dasd") => StorageClass::Unknown,
-        Some("raid") => flag,
-        _ if flag == StorageClass::Unknown => likely_medium(block),
-        _ => flag,
-    }
-}
-
-/// Without a flag: the model number, or a cache above it, which only slow disks are given.
-fn likely_medium(block: &Block) -> StorageClass {
-    let mut holders = block.holders.iter().flatten();
-    let cached = holders.any(|holder| holder.starts_with("bcache"));
-    let by_cache = cached.then_some(StorageClass::Hdd);
-    medium::by_model(block)
-        .or(by_cache)
-        .unwrap_or(StorageClass::Unknown)
 }
 
 /// One small disk may be the system disk, a RAID volume may lie about its medium, and two classes may both hold data.

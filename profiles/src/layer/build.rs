@@ -75,12 +75,13 @@ pub fn build(profile: &Profile, site: &Site) -> Result<Layer, BuildError> {
         profile: profile.name.clone(),
         source,
     })?;
+    let own = Digest::of(text.as_bytes());
     let mut entries = vec![Entry {
         path: PROFILE.to_owned(),
         content: text.into_bytes(),
         group: None,
     }];
-    entries.extend(rendered(profile, site)?);
+    entries.extend(rendered(profile, &own, site)?);
     let manifest = Manifest {
         schema: LAYER_SCHEMA,
         profile: profile.name.clone(),
@@ -106,15 +107,15 @@ impl Entry {
     }
 }
 
-/// The files for a host of which nothing is known: no device, and no speed but the profile's own.
-fn rendered(profile: &Profile, site: &Site) -> Result<Vec<Entry>, BuildError> {
+/// The files for a host of which nothing is known: no device, and no speed but the profile's own. A file cannot name the
+/// digest of the layer that it is in, so these name the one of `profile.toml`.
+fn rendered(profile: &Profile, own: &Digest, site: &Site) -> Result<Vec<Entry>, BuildError> {
     let facts = Facts::default();
     let target = Target {
         offline: true,
         ..Target::default()
     };
-    let no_layer = Digest::of(b"");
-    let plan = make(profile, &no_layer, &facts, &conclude(&facts, site), site, &target);
+    let plan = make(profile, own, &facts, &conclude(&facts, site), site, &target);
     let files = render::files(&plan).map_err(|source| BuildError::Render {
         profile: profile.name.clone(),
         source,

@@ -2,7 +2,7 @@
 
 use super::origin::{Origin, ValueOrigin};
 use super::{Lowered, Target};
-use crate::catalog::{Buffer, KnobLine, Profile, memory_cap};
+use crate::catalog::{Buffer, KnobLine, Profile, SiteChoice, memory_cap};
 use crate::conclude::Conclusions;
 use crate::facts::Facts;
 use crate::group::Group;
@@ -41,7 +41,10 @@ impl Inputs<'_> {
     /// Why there is none: a sentence for [`super::Skipped`].
     pub(super) fn wanted(&self, line: &KnobLine, knob: &KnobId) -> Result<Wanted, String> {
         self.for_this_link(line)?;
-        let Asked { value, why, origin } = self.asked(line)?;
+        let Asked { value, why, origin } = match line.value.decision() {
+            Some(decision) => self.decided(line, decision, knob)?,
+            None => self.asked(line)?,
+        };
         let (value, by_module) = self.with_module(line, value)?;
         let (value, by_memory) = self.within_memory(line, value)?;
         let (value, by_device) = self.within_device(line.definition, knob, value)?;
@@ -75,6 +78,26 @@ impl Inputs<'_> {
             Some(mbps) => Err(format!("{wanted}, and this one has {mbps}")),
             None => Err(format!("{wanted}, and the speed of this one is not known")),
         }
+    }
+
+    /// What the site decided; a profile has no value of its own for it.
+    fn decided(&self, line: &KnobLine, decision: SiteChoice, knob: &KnobId) -> Result<Asked, String> {
+        let key = decision.key();
+        let value = match decision {
+            SiteChoice::Mtu => self.site.mtu.map(|mtu| Value::from(i64::from(mtu))),
+            SiteChoice::Pause => self.site.pause.map(|pause| Value::new(pause.word())),
+        };
+        let value = value.ok_or_else(|| format!("left as it is: the site decides it (key `{key}`)"))?;
+        if let (SiteChoice::Mtu, Some(bond)) = (decision, self.bond_above(knob)) {
+            return Err(format!(
+                "a leg of {bond}, and the MTU is set on that, by what manages it"
+            ));
+        }
+        Ok(Asked {
+            value,
+            why: line.why.clone(),
+            origin: ValueOrigin::Site(key.to_owned()),
+        })
     }
 
     /// What the profile asks for, with the formula's result and the site's own choice put in.

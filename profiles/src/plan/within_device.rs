@@ -43,10 +43,23 @@ impl Inputs<'_> {
             .unwrap_or(definition.disrupts)
     }
 
+    /// The bond or team that a NIC is a leg of.
+    pub(super) fn bond_above(&self, knob: &KnobId) -> Option<&str> {
+        let nic = self.nic(knob.device()?)?;
+        let is_bond = |other: &&Nic| {
+            let named = other.name.is_some() && other.name == nic.master;
+            named && matches!(other.kind.as_deref(), Some("bond" | "team"))
+        };
+        self.facts.nics.iter().find(is_bond)?.name.as_deref()
+    }
+
+    fn nic(&self, device: &DeviceId) -> Option<&Nic> {
+        self.facts.nics.iter().find(|nic| is_device(nic, device))
+    }
+
     /// What is known of the driver of a NIC.
     fn driver_of(&self, device: &DeviceId) -> Result<Option<&'static Driver>, String> {
-        let nic = self.facts.nics.iter().find(|nic| is_device(nic, device));
-        match nic.and_then(|nic| nic.driver.as_deref()) {
+        match self.nic(device).and_then(|nic| nic.driver.as_deref()) {
             Some(name) => driver::find(name).map_err(|error| error.to_string()),
             None => Ok(None),
         }

@@ -1,18 +1,25 @@
-//! A plan as native files under `/run`: sysctl.d, udev rules, modules-load.d and a tuned profile.
+//! A plan as native files under `/run`: sysctl.d, udev rules, modules-load.d, a tuned profile, and the words for the
+//! kernel command line.
 //!
 //! Only values of the plan are written, each under a comment with its reason and source. A value is written only when
 //! it is of the registry's type for its knob, so that nothing can break out of its line.
 
+mod boot;
+mod modules;
 mod sysctl;
 mod tuned;
+mod tuned_files;
 mod udev;
 
-pub use tuned::TunedConf;
+pub use boot::COMMAND_LINE;
+pub use tuned::{Disk, TunedConf};
+pub use tuned_files::TUNED_PROFILES;
 
 use crate::catalog::in_range;
 use crate::group::Group;
 use crate::knob::{KnobId, Owner, definition_of};
 use crate::plan::{Plan, Step};
+use crate::value::Value;
 
 /// A file to be placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,26 +59,22 @@ pub enum RenderError {
     Tuned,
 }
 
-/// Where our tuned profiles are, below `/run`.
-pub const TUNED_PROFILES: &str = "dtnforge/tuned/profiles";
-
 /// All files of a plan, in the order of their paths.
 ///
 /// # Errors
 /// [`RenderError`]: then nothing of the plan may be placed.
 pub fn files(plan: &Plan) -> Result<Vec<NativeFile>, RenderError> {
     check_name("profile", &plan.profile)?;
-    for step in &plan.steps {
-        let definition = definition_of(&step.knob).ok_or_else(|| RenderError::Knob(step.knob.clone()))?;
-        in_range(definition, &step.to).map_err(|why| RenderError::Value {
-            knob: step.knob.clone(),
-            why,
-        })?;
+    let steps = plan.steps.iter().map(|step| (&step.knob, &step.to));
+    let words = plan.boot.iter().map(|word| (&word.knob, &word.value));
+    for (knob, value) in steps.chain(words) {
+        check_value(knob, value)?;
     }
     let mut files = sysctl::files(plan);
     files.extend(udev::files(plan));
-    files.extend(modules(plan)?);
-    files.extend(tuned_files(plan)?);
+    files.extend(modules::file(plan)?);
+    files.extend(tuned_files::files(plan)?);
+    files.extend(boot::file(plan));
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
 }
@@ -85,57 +88,37 @@ fn check_name(what: &'static str, name: &str) -> Result<(), RenderError> {
     Ok(())
 }
 
-fn modules(plan: &Plan) -> Result<Option<NativeFile>, RenderError> {
-    if plan.modules.is_empty() {
-        return Ok(None);
-    }
-    let mut text = header(plan, "modules that values in sysctl.d need");
-    for module in &plan.modules {
-        check_name("module", module)?;
-        text.push_str(module);
-        text.push('\n');
-    }
-    Ok(Some(NativeFile {
-        path: "modules-load.d/dtnforge.conf".to_owned(),
-        text,
-        group: None,
-    }))
+fn check_value(knob: &KnobId, value: &Value) -> Result<(), RenderError> {
+    let definition = definition_of(knob).ok_or_else(|| RenderError::Knob(knob.clone()))?;
+    in_range(definition, value).map_err(|why| RenderError::Value {
+        knob: knob.clone(),
+        why,
+    })
 }
 
-fn tuned_files(plan: &Plan) -> Result<Vec<NativeFile>, RenderError> {
-    let Some(text) = &plan.tuned_conf else {
-        return Ok(Vec::new());
-    };
-    let conf = TunedConf::parse(text).ok_or(RenderError::Tuned)?;
-    let name = format!("dtnforge-{}", plan.profile);
-    let file = |path: String, text: String| NativeFile {
-        path,
-        text,
-        group: Some(Group::Cpu),
-    };
-    Ok(vec![
-        file("dtnforge/tuned/active_profile".to_owned(), format!("{name}\n")),
-        file("dtnforge/tuned/profile_mode".to_owned(), "manual\n".to_owned()),
-        file(format!("{TUNED_PROFILES}/{name}/tuned.conf"), conf.to_text()),
-    ])
-}
-
-/// The first line of a file.
+/// The first line of a file: who wrote it, from what, and what it is for.
 fn header(plan: &Plan, what: &str) -> String {
     format!(
-        "# Written by dtnforge, profile {}: {what}. Changes are lost.\n",
-        plan.profile
+        "# Written by dtnforge {}, profile {}, layer {}: {what}. Changes are lost.\n",
+        env!("CARGO_PKG_VERSION"),
+        plan.profile,
+        plan.layer.short()
     )
 }
 
 /// Why a value is there, as a comment.
 fn comment(step: &Step) -> String {
-    let mut text = format!("# {}\n# Source: {}\n", line(&step.why), line(&step.source));
+    let mut text = reason(&step.why, &step.source);
     if let Some(lowered) = &step.lowered {
         let (asked, why) = (line(lowered.asked.as_str()), line(&lowered.why));
         text.push_str(&format!("# Lowered from {asked}: {why}\n"));
     }
     text
+}
+
+/// A reason and its source, as a comment.
+fn reason(why: &str, source: &str) -> String {
+    format!("# {}\n# Source: {}\n", line(why), line(source))
 }
 
 /// A text on one line: each control character becomes a blank.

@@ -60,6 +60,7 @@ fn a_plan_becomes_one_file_for_each_group_and_owner() {
     assert_eq!(
         paths,
         [
+            "dtnforge/kernel-command-line",
             "dtnforge/tuned/active_profile",
             "dtnforge/tuned/profile_mode",
             "dtnforge/tuned/profiles/dtnforge-dtn-100g-nvme/tuned.conf",
@@ -95,6 +96,79 @@ fn a_rule_names_one_port_by_address_and_mac_and_runs_once_at_coldplug() {
         assert!(text.contains(guard), "{guard} not in {text}");
     }
     assert!(text.ends_with("LABEL=\"dtnforge_nic_rings_end\"\n"));
+}
+
+#[test]
+fn each_file_names_who_wrote_it_from_which_layer() {
+    let plan = plan_of("dtn-100g-nvme");
+    for file in files(&plan).unwrap() {
+        // tuned reads these two as they are.
+        if file.path.ends_with("active_profile") || file.path.ends_with("profile_mode") {
+            continue;
+        }
+        let expected = format!(
+            "# Written by dtnforge {}, profile dtn-100g-nvme, layer {}: ",
+            env!("CARGO_PKG_VERSION"),
+            plan.layer.short()
+        );
+        assert!(file.text.starts_with(&expected), "{}: {}", file.path, file.text);
+    }
+}
+
+#[test]
+fn options_of_tuned_modules_and_boot_words_stand_under_their_reason() {
+    let plan = plan_of("dtn-100g-nvme");
+    let tuned = text_of(&plan, "dtnforge/tuned/profiles/dtnforge-dtn-100g-nvme/tuned.conf");
+    for expected in [
+        "\n# page cache gives way before a transfer service is swapped out\n\
+         # Source: tuned 2.25.1, profiles/throughput-performance\nvm.swappiness=10\n",
+        "\n[disk]\ntype=disk\ndevices=nvme0n1\n# a drive with a queue for each CPU orders its requests itself\n",
+    ] {
+        assert!(tuned.contains(expected), "{tuned}");
+    }
+    let modules = text_of(&plan, "modules-load.d/dtnforge.conf");
+    assert!(
+        modules.contains("\n# sysctl:net.core.default_qdisc = fq, qdisc/0000:01:00.0+52:54:00:aa:bb:01:leaf = fq needs it.\nsch_fq\n"),
+        "{modules}"
+    );
+    let words = text_of(&plan, COMMAND_LINE);
+    assert!(
+        words.contains("\n# no mapping and unmapping of an IOMMU page for each packet\n# Source: ")
+            && words.ends_with("\niommu=pt\n"),
+        "{words}"
+    );
+}
+
+#[test]
+fn pause_frames_and_mtu_have_files_of_their_own() {
+    let mut plan = plan_of("dtn-100g-nvme");
+    for (key, value, group) in [
+        ("mtu", "9000", Group::Mtu),
+        ("feature.lro", "off", Group::NicOffload),
+        ("pause.rx", "on", Group::NicOffload),
+        ("pause.tx", "on", Group::NicOffload),
+    ] {
+        let mut step = plan.steps[0].clone();
+        step.knob = format!("nic/0000:01:00.0+52:54:00:aa:bb:01:{key}")
+            .parse()
+            .unwrap();
+        (step.to, step.group, step.owner) = (value.into(), group, Owner::Udev);
+        plan.steps.push(step);
+    }
+    for (file, expected) in [
+        (
+            "10-mtu",
+            "ATTR{address}==\"52:54:00:aa:bb:01\", ATTR{mtu}=\"9000\"\n",
+        ),
+        ("20-nic-offload", "RUN+=\"/usr/sbin/ethtool -K $name lro off\"\n"),
+        (
+            "45-nic-pause",
+            "RUN+=\"/usr/sbin/ethtool -A $name rx on tx on\"\n",
+        ),
+    ] {
+        let text = text_of(&plan, &format!("udev/rules.d/90-dtnforge-{file}.rules"));
+        assert!(text.contains(expected), "{text}");
+    }
 }
 
 #[test]

@@ -98,41 +98,48 @@ impl TunedConf {
         self.disks.remove(disk);
     }
 
-    /// The text of `tuned.conf`.
+    /// The text of `tuned.conf` as a plan holds it.
     pub fn to_text(&self) -> String {
-        let mut text = format!(
-            "# Written by dtnforge. Changes are lost.\n[main]\nsummary={}\ninclude={}\n",
-            line(&self.summary),
-            line(&self.include)
-        );
+        format!(
+            "# Written by dtnforge. Changes are lost.\n{}",
+            self.annotated(|_| String::new())
+        )
+    }
+
+    /// The sections and options, each option under the comment that `reason` has for it: whole lines, or nothing.
+    pub(super) fn annotated(&self, reason: impl Fn(&str) -> String) -> String {
+        let mut text = Text {
+            text: String::new(),
+            reason: &reason,
+        };
+        text.main(&self.summary, &self.include);
         if !self.drop.is_empty() {
             let drop: Vec<_> = self.drop.iter().map(String::as_str).collect();
-            section(&mut text, "The included ratios would set our bytes to 0.", "vm");
-            put(&mut text, "drop", &drop.join(","));
+            text.section("The included ratios would set our bytes to 0.", "vm");
+            text.option("drop", &drop.join(","));
         }
         if !self.sysctls.is_empty() {
-            section(
-                &mut text,
+            text.section(
                 "The same values as in sysctl.d: the included profile sets these keys too.",
                 "sysctl",
             );
             for (key, value) in &self.sysctls {
-                put(&mut text, key, value.as_str());
+                text.reasoned(&format!("sysctl {key}"), key, value.as_str());
             }
         }
         if let Some(governor) = &self.governor {
-            section(&mut text, "All policies.", "cpu");
-            put(&mut text, "governor", governor);
+            text.section("All policies.", "cpu");
+            text.reasoned("cpu governor", "governor", governor);
         }
         let kinds: BTreeSet<&Disk> = self.disks.values().collect();
         for (index, kind) in kinds.into_iter().enumerate() {
             self.put_disks(&mut text, index, kind);
         }
-        text
+        text.text
     }
 
     /// One section for all disks that get the same.
-    fn put_disks(&self, text: &mut String, index: usize, kind: &Disk) {
+    fn put_disks(&self, text: &mut Text<'_>, index: usize, kind: &Disk) {
         let disks = self.disks.iter().filter(|(_, disk)| *disk == kind);
         let disks: Vec<_> = disks.map(|(name, _)| name.as_str()).collect();
         // The first one replaces the devices of the included section, which are all disks.
@@ -141,14 +148,14 @@ impl TunedConf {
         } else {
             format!("disk_{index}")
         };
-        section(text, "Data disks only; readahead in KiB.", &name);
-        put(text, "type", "disk");
-        put(text, "devices", &disks.join(","));
+        text.section("Data disks only; readahead in KiB.", &name);
+        text.option("type", "disk");
+        text.option("devices", &disks.join(","));
         if let Some(scheduler) = &kind.scheduler {
-            put(text, "elevator", scheduler);
+            text.reasoned("disk elevator", "elevator", scheduler);
         }
         if let Some(kib) = kind.read_ahead {
-            put(text, "readahead", &kib.to_string());
+            text.reasoned("disk readahead", "readahead", &kib.to_string());
         }
     }
 
@@ -199,13 +206,31 @@ fn summary(title: &str) -> String {
     line(&title.replace(['#', '$'], " "))
 }
 
-fn section(text: &mut String, comment: &str, name: &str) {
-    // Writing to a text cannot fail.
-    let _ = write!(text, "\n# {comment}\n[{name}]\n");
+/// A `tuned.conf` in the making. Writing to a text cannot fail.
+struct Text<'a> {
+    text: String,
+    reason: &'a dyn Fn(&str) -> String,
 }
 
-fn put(text: &mut String, key: &str, value: &str) {
-    let _ = writeln!(text, "{}={}", line(key), line(value));
+impl Text<'_> {
+    fn main(&mut self, summary: &str, include: &str) {
+        self.text.push_str("[main]\n");
+        self.option("summary", summary);
+        self.option("include", include);
+    }
+
+    fn section(&mut self, comment: &str, name: &str) {
+        let _ = write!(self.text, "\n# {comment}\n[{name}]\n");
+    }
+
+    fn option(&mut self, key: &str, value: &str) {
+        let _ = writeln!(self.text, "{}={}", line(key), line(value));
+    }
+
+    fn reasoned(&mut self, what: &str, key: &str, value: &str) {
+        self.text.push_str(&(self.reason)(what));
+        self.option(key, value);
+    }
 }
 
 #[cfg(test)]

@@ -7,38 +7,62 @@ use crate::group::Group;
 use crate::knob::{KnobId, Owner};
 use crate::plan::{Plan, Step};
 
-/// Groups in the order in which udev has to run them: MTU before rings, features and channels before rings.
-const ORDER: [(u8, Group); 5] = [
-    (10, Group::Mtu),
-    (20, Group::NicOffload),
-    (30, Group::NicChannels),
-    (40, Group::NicRings),
-    (50, Group::NicCoalesce),
+/// Settings that go into one file.
+struct Kind {
+    /// udev runs files in the order of their names.
+    number: u8,
+    name: &'static str,
+    group: Group,
+    /// What the keys begin with.
+    prefix: &'static str,
+    /// The option of ethtool that sets them; none for what is an attribute.
+    flag: Option<&'static str>,
+}
+
+const fn kind(
+    number: u8,
+    name: &'static str,
+    group: Group,
+    prefix: &'static str,
+    flag: Option<&'static str>,
+) -> Kind {
+    Kind {
+        number,
+        name,
+        group,
+        prefix,
+        flag,
+    }
+}
+
+/// MTU before rings, features and channels before rings, pause frames and moderation after them.
+const KINDS: [Kind; 6] = [
+    kind(10, "mtu", Group::Mtu, "mtu", None),
+    kind(20, "nic-offload", Group::NicOffload, "feature.", Some("-K")),
+    kind(30, "nic-channels", Group::NicChannels, "channels.", Some("-L")),
+    kind(40, "nic-rings", Group::NicRings, "ring.", Some("-G")),
+    kind(45, "nic-pause", Group::NicOffload, "pause.", Some("-A")),
+    kind(50, "nic-coalesce", Group::NicCoalesce, "coalesce.", Some("-C")),
 ];
 
 const ETHTOOL: &str = "/usr/sbin/ethtool";
 
 pub(super) fn files(plan: &Plan) -> Vec<NativeFile> {
-    ORDER
-        .into_iter()
-        .filter_map(|(number, group)| file(plan, number, group))
-        .collect()
+    KINDS.iter().filter_map(|kind| file(plan, kind)).collect()
 }
 
-fn file(plan: &Plan, number: u8, group: Group) -> Option<NativeFile> {
-    let mut devices: Vec<&DeviceId> = steps_of(plan, Owner::Udev, group)
-        .filter_map(|step| step.knob.device())
-        .collect();
+fn file(plan: &Plan, kind: &Kind) -> Option<NativeFile> {
+    let mut devices: Vec<&DeviceId> = kind.steps(plan).filter_map(|step| step.knob.device()).collect();
     devices.sort();
     devices.dedup();
     let rules: Vec<String> = devices
         .into_iter()
-        .filter_map(|device| rule(plan, group, device))
+        .filter_map(|device| rule(plan, kind, device))
         .collect();
     if rules.is_empty() {
         return None;
     }
-    let end = format!("dtnforge_{}_end", group.name().replace('-', "_"));
+    let end = format!("dtnforge_{}_end", kind.name.replace('-', "_"));
     let guards = format!(
         "SUBSYSTEM!=\"net\", GOTO=\"{end}\"\n\
          # `change` and `move` would reset a link in the middle of a transfer.\n\
@@ -48,22 +72,32 @@ fn file(plan: &Plan, number: u8, group: Group) -> Option<NativeFile> {
          SUBSYSTEMS==\"auxiliary\", GOTO=\"{end}\"\n"
     );
     Some(NativeFile {
-        path: format!("udev/rules.d/90-dtnforge-{number}-{group}.rules"),
+        path: format!("udev/rules.d/90-dtnforge-{}-{}.rules", kind.number, kind.name),
         text: format!(
             "{}{guards}\n{}\nLABEL=\"{end}\"\n",
-            header(plan, group.name()),
+            header(plan, kind.name),
             rules.join("\n")
         ),
-        group: Some(group),
+        group: Some(kind.group),
     })
 }
 
-fn rule(plan: &Plan, group: Group, device: &DeviceId) -> Option<String> {
+impl Kind {
+    fn steps<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = &'a Step> {
+        let is_ours = |step: &&Step| match &step.knob {
+            KnobId::Nic(_, key) => key.starts_with(self.prefix),
+            _ => false,
+        };
+        steps_of(plan, Owner::Udev, self.group).filter(is_ours)
+    }
+}
+
+fn rule(plan: &Plan, kind: &Kind, device: &DeviceId) -> Option<String> {
     let of_device = |step: &&Step| step.knob.device() == Some(device);
-    let steps: Vec<&Step> = steps_of(plan, Owner::Udev, group).filter(of_device).collect();
+    let steps: Vec<&Step> = kind.steps(plan).filter(of_device).collect();
     let mac = device.suffix()?;
     let comments: String = steps.iter().map(|step| named_comment(step)).collect();
-    let action = action(group, &steps)?;
+    let action = action(kind, &steps)?;
     Some(format!(
         "{comments}KERNELS==\"{}\", ATTR{{address}}==\"{mac}\", {action}\n",
         device.bus_path()
@@ -78,15 +112,10 @@ fn named_comment(step: &Step) -> String {
     }
 }
 
-/// What the rule does. All steps are of one group, so one call of ethtool does them together.
-fn action(group: Group, steps: &[&Step]) -> Option<String> {
-    let flag = match group {
-        Group::NicOffload => "-K",
-        Group::NicChannels => "-L",
-        Group::NicRings => "-G",
-        Group::NicCoalesce => "-C",
-        Group::Mtu => return steps.first().map(|step| format!("ATTR{{mtu}}=\"{}\"", step.to)),
-        _ => return None,
+/// What the rule does: one call of ethtool for all settings of a kind.
+fn action(kind: &Kind, steps: &[&Step]) -> Option<String> {
+    let Some(flag) = kind.flag else {
+        return steps.first().map(|step| format!("ATTR{{mtu}}=\"{}\"", step.to));
     };
     let words: Vec<String> = steps.iter().filter_map(|step| words(step)).collect();
     Some(format!("RUN+=\"{ETHTOOL} {flag} $name {}\"", words.join(" ")))

@@ -1,7 +1,7 @@
 //! ethtool over generic netlink (`linux/ethtool_netlink.h`; kernel 5.8 and later for all that is used here).
 
 use super::super::netlink::{self, Message, NetlinkError, nest, number, with_number, with_text};
-use super::{Channels, Coalesce, EthtoolError, Feature, Rings, Side};
+use super::{Channels, Coalesce, EthtoolError, Feature, Pause, Rings, Side};
 use netlink_packet_core::DefaultNla;
 use netlink_sys::protocols::NETLINK_GENERIC;
 use nix::errno::Errno;
@@ -24,6 +24,8 @@ const CHANNELS_GET: u8 = 17;
 const CHANNELS_SET: u8 = 18;
 const COALESCE_GET: u8 = 19;
 const COALESCE_SET: u8 = 20;
+const PAUSE_GET: u8 = 21;
+const PAUSE_SET: u8 = 22;
 
 // Attributes of all commands.
 const DEVICE: u16 = 1;
@@ -49,6 +51,10 @@ const COMBINED: u16 = 9;
 // Attributes of coalescing.
 const ADAPTIVE_RX: u16 = 11;
 const ADAPTIVE_TX: u16 = 12;
+
+// Attributes of pause frames.
+const PAUSE_RX: u16 = 3;
+const PAUSE_TX: u16 = 4;
 
 // Attributes of features and of the bit sets in them.
 const FEATURES_HARDWARE: u16 = 2;
@@ -94,6 +100,20 @@ pub(super) fn set_adaptive(ifname: &str, side: Side, on: bool) -> Result<(), Eth
         ifname,
         COALESCE_SET,
         vec![DefaultNla::new(kind, vec![u8::from(on)])],
+    )
+}
+
+pub(super) fn pause(ifname: &str) -> Result<Pause, EthtoolError> {
+    parse_pause(&get(ifname, PAUSE_GET)?)?
+        .ok_or_else(|| EthtoolError::Unsupported("the driver has no pause frames".to_owned()))
+}
+
+pub(super) fn set_pause(ifname: &str, pause: Pause) -> Result<(), EthtoolError> {
+    let side = |kind, on: bool| DefaultNla::new(kind, vec![u8::from(on)]);
+    set(
+        ifname,
+        PAUSE_SET,
+        vec![side(PAUSE_RX, pause.rx), side(PAUSE_TX, pause.tx)],
     )
 }
 
@@ -198,6 +218,14 @@ fn parse_coalesce(bytes: &[u8]) -> Result<Coalesce, NetlinkError> {
         adaptive_rx: switch(ADAPTIVE_RX),
         adaptive_tx: switch(ADAPTIVE_TX),
     })
+}
+
+/// Pause frames in the answer; `None` when the driver does not list both sides.
+fn parse_pause(bytes: &[u8]) -> Result<Option<Pause>, NetlinkError> {
+    let attributes = netlink::attributes(bytes)?;
+    let switch = |kind| netlink::find(&attributes, kind)?.first().map(|byte| *byte != 0);
+    let sides = switch(PAUSE_RX).zip(switch(PAUSE_TX));
+    Ok(sides.map(|(rx, tx)| Pause { rx, tx }))
 }
 
 /// A feature in the answer; `None` when the kernel does not list it.
@@ -308,12 +336,21 @@ mod tests {
         assert_eq!(parse_coalesce(&bytes).unwrap(), expected);
     }
 
+    #[test]
+    fn pause_frames_are_read_where_both_sides_are_listed() {
+        let side = |kind, on| DefaultNla::new(kind, vec![on]);
+        let both = bytes_of(&[side(PAUSE_RX, 1), side(PAUSE_TX, 0)]);
+        assert_eq!(parse_pause(&both).unwrap(), Some(Pause { rx: true, tx: false }));
+        assert_eq!(parse_pause(&bytes_of(&[side(PAUSE_RX, 1)])).unwrap(), None);
+    }
+
     proptest! {
         #[test]
         fn any_bytes_give_a_value_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..256)) {
             let _ = parse_rings(&bytes);
             let _ = parse_channels(&bytes);
             let _ = parse_coalesce(&bytes);
+            let _ = parse_pause(&bytes);
             let _ = parse_feature(&bytes, "rx-lro");
         }
 

@@ -3,7 +3,7 @@
 //! A request is an array of 32-bit words that starts with the command; the kernel writes its answer over it. The
 //! structures are those of `linux/ethtool.h`, as offsets in words.
 
-use super::{Channels, Coalesce, EthtoolError, Feature, Rings, Side};
+use super::{Channels, Coalesce, EthtoolError, Feature, Pause, Rings, Side};
 use nix::errno::Errno;
 use nix::libc;
 use std::os::fd::AsRawFd;
@@ -20,6 +20,8 @@ const GET_COALESCE: (u32, usize) = (0x0e, 23);
 const SET_COALESCE: u32 = 0x0f;
 const GET_RINGS: (u32, usize) = (0x10, 9);
 const SET_RINGS: u32 = 0x11;
+const GET_PAUSE: (u32, usize) = (0x12, 4);
+const SET_PAUSE: u32 = 0x13;
 const GET_STRINGS: u32 = 0x1b;
 const GET_STRING_SET_INFO: u32 = 0x37;
 const GET_FEATURES: u32 = 0x3a;
@@ -53,6 +55,10 @@ const COMBINED: usize = 8;
 // Words of `struct ethtool_coalesce`.
 const ADAPTIVE_RX: usize = 10;
 const ADAPTIVE_TX: usize = 11;
+
+// Words of `struct ethtool_pauseparam`.
+const PAUSE_RX: usize = 2;
+const PAUSE_TX: usize = 3;
 
 pub(super) fn rings(ifname: &str) -> Result<Rings, EthtoolError> {
     Ok(parse_rings(&Request::fixed(GET_RINGS).ask(ifname)?))
@@ -94,6 +100,22 @@ pub(super) fn set_adaptive(ifname: &str, side: Side, on: bool) -> Result<(), Eth
     };
     replace(&mut words, at, Some(u32::from(on)));
     Request::again(SET_COALESCE, words).ask(ifname).map(drop)
+}
+
+pub(super) fn pause(ifname: &str) -> Result<Pause, EthtoolError> {
+    let words = Request::fixed(GET_PAUSE).ask(ifname)?;
+    let is_on = |at: usize| words.get(at).is_some_and(|word| *word != 0);
+    Ok(Pause {
+        rx: is_on(PAUSE_RX),
+        tx: is_on(PAUSE_TX),
+    })
+}
+
+pub(super) fn set_pause(ifname: &str, pause: Pause) -> Result<(), EthtoolError> {
+    let mut words = Request::fixed(GET_PAUSE).ask(ifname)?;
+    replace(&mut words, PAUSE_RX, Some(u32::from(pause.rx)));
+    replace(&mut words, PAUSE_TX, Some(u32::from(pause.tx)));
+    Request::again(SET_PAUSE, words).ask(ifname).map(drop)
 }
 
 pub(super) fn feature(ifname: &str, name: &str) -> Result<Feature, EthtoolError> {

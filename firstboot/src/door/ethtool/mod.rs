@@ -51,6 +51,15 @@ pub struct Coalesce {
     pub adaptive_tx: Option<bool>,
 }
 
+/// Pause frames.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pause {
+    /// Whether frames of the switch are obeyed.
+    pub rx: bool,
+    /// Whether frames are sent.
+    pub tx: bool,
+}
+
 /// A direction of traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
@@ -108,6 +117,10 @@ pub trait Ethtool: fmt::Debug + Send + Sync {
     fn coalesce(&self, ifname: &str) -> Result<Coalesce, EthtoolError>;
     /// Sets adaptive moderation of one side.
     fn set_adaptive(&self, ifname: &str, side: Side, on: bool) -> Result<(), EthtoolError>;
+    /// Pause frames.
+    fn pause(&self, ifname: &str) -> Result<Pause, EthtoolError>;
+    /// Sets pause frames of both sides; whether they are negotiated stays as it is.
+    fn set_pause(&self, ifname: &str, pause: Pause) -> Result<(), EthtoolError>;
     /// A feature by its kernel name (`rx-lro`).
     fn feature(&self, ifname: &str, name: &str) -> Result<Feature, EthtoolError>;
     /// Switches a feature by its kernel name.
@@ -161,6 +174,16 @@ impl Ethtool for KernelEthtool {
     fn set_adaptive(&self, ifname: &str, side: Side, on: bool) -> Result<(), EthtoolError> {
         either(generic::set_adaptive(ifname, side, on), || {
             ioctl::set_adaptive(ifname, side, on)
+        })
+    }
+
+    fn pause(&self, ifname: &str) -> Result<Pause, EthtoolError> {
+        either(generic::pause(ifname), || ioctl::pause(ifname))
+    }
+
+    fn set_pause(&self, ifname: &str, pause: Pause) -> Result<(), EthtoolError> {
+        either(generic::set_pause(ifname, pause), || {
+            ioctl::set_pause(ifname, pause)
         })
     }
 
@@ -235,6 +258,7 @@ mod tests {
             KernelEthtool.rings("lo").map(|_| ()),
             KernelEthtool.channels("lo").map(|_| ()),
             KernelEthtool.coalesce("lo").map(|_| ()),
+            KernelEthtool.pause("lo").map(|_| ()),
             KernelEthtool.feature("lo", "no-such-feature").map(|_| ()),
         ] {
             assert!(matches!(answer, Err(EthtoolError::Unsupported(_))), "{answer:?}");

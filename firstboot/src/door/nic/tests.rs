@@ -1,4 +1,4 @@
-use super::super::ethtool::{Channels, Coalesce, Feature, Rings};
+use super::super::ethtool::{Channels, Coalesce, Feature, Pause, Rings};
 use super::*;
 use nix::errno::Errno;
 use std::sync::Mutex;
@@ -9,6 +9,7 @@ struct Driver {
     rings: Mutex<Rings>,
     asked: Mutex<Vec<(Option<u32>, Option<u32>)>>,
     lro: Mutex<Option<Feature>>,
+    pause: Mutex<Option<Pause>>,
     busy: bool,
 }
 
@@ -45,6 +46,14 @@ impl Ethtool for Driver {
     }
     fn set_adaptive(&self, _: &str, _: Side, _: bool) -> Result<(), EthtoolError> {
         Err(EthtoolError::Unsupported("EOPNOTSUPP".to_owned()))
+    }
+    fn pause(&self, _: &str) -> Result<Pause, EthtoolError> {
+        let pause = *self.pause.lock().unwrap();
+        pause.ok_or_else(|| EthtoolError::Unsupported("EOPNOTSUPP".to_owned()))
+    }
+    fn set_pause(&self, _: &str, pause: Pause) -> Result<(), EthtoolError> {
+        *self.pause.lock().unwrap() = Some(pause);
+        Ok(())
     }
     fn feature(&self, _: &str, name: &str) -> Result<Feature, EthtoolError> {
         assert_eq!(name, "rx-lro");
@@ -145,6 +154,7 @@ fn what_a_driver_has_not_is_unsupported_with_its_reason() {
     for (key, reason) in [
         ("channels.combined", "the driver has no combined queues"),
         ("coalesce.adaptive-rx", "EOPNOTSUPP"),
+        ("pause.tx", "EOPNOTSUPP"),
     ] {
         assert_eq!(
             door.read(&knob(key)).unwrap(),
@@ -175,6 +185,20 @@ fn a_fixed_feature_is_unsupported_and_a_free_one_is_switched() {
     );
     free.undo(&knob("feature.lro"), &undo).unwrap();
     assert_eq!(free.read(&knob("feature.lro")).unwrap(), Reading::Is("on".into()));
+}
+
+#[test]
+fn pause_frames_of_one_side_are_set_and_the_other_stays() {
+    let (_dir, driver, door) = door(Driver {
+        pause: Mutex::new(Some(Pause { rx: true, tx: false })),
+        ..driver()
+    });
+    let undo = door.undo_for(&knob("pause.tx")).unwrap();
+    door.write(&knob("pause.tx"), &"on".into()).unwrap();
+    assert_eq!(*driver.pause.lock().unwrap(), Some(Pause { rx: true, tx: true }));
+    assert_eq!(door.read(&knob("pause.rx")).unwrap(), Reading::Is("on".into()));
+    door.undo(&knob("pause.tx"), &undo).unwrap();
+    assert_eq!(door.read(&knob("pause.tx")).unwrap(), Reading::Is("off".into()));
 }
 
 #[test]

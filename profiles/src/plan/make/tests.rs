@@ -36,6 +36,9 @@ fn stock() -> Target {
         ("nic/NIC:ring.tx", "256"),
         ("nic/NIC:coalesce.adaptive-rx", "on"),
         ("nic/NIC:coalesce.adaptive-tx", "off"),
+        ("nic/NIC:mtu", "1500"),
+        ("nic/NIC:pause.rx", "off"),
+        ("nic/NIC:pause.tx", "off"),
         ("sysctl:vm.dirty_bytes", "0"),
         ("sysctl:vm.dirty_background_bytes", "0"),
         ("sysctl:vm.swappiness", "60"),
@@ -133,6 +136,9 @@ fn a_stock_server_gets_every_value_and_every_skip_has_a_reason() {
         [
             "sysctl:net.ipv4.tcp_congestion_control: already cubic",
             "nic/NIC:coalesce.adaptive-rx: already on",
+            "nic/NIC:mtu: left as it is: the site decides it (key `mtu`)",
+            "nic/NIC:pause.rx: left as it is: the site decides it (key `pause`)",
+            "nic/NIC:pause.tx: left as it is: the site decides it (key `pause`)",
             "boot:iommu: only the kernel command line can set it, and a trial does not change that",
             "block/nvme0n1:scheduler: already none",
         ]
@@ -190,6 +196,34 @@ fn the_site_changes_the_inputs_of_the_formula() {
         ("bbr", "the site chose it; the profile has cubic")
     );
     assert_eq!(plan.modules, ["sch_fq", "tcp_bbr"]);
+}
+
+#[test]
+fn what_the_site_decides_for_its_network_is_set_and_says_so() {
+    let decided = site("mtu = 9000\npause = 'on'");
+    let plan = planned("dtn-100g-nvme", SERVER, &decided, &stock());
+    for (knob, value, key) in [
+        ("mtu", "9000", "mtu"),
+        ("pause.rx", "on", "pause"),
+        ("pause.tx", "on", "pause"),
+    ] {
+        let step = step_of(&plan, &format!("nic/NIC:{knob}")).unwrap();
+        assert_eq!(step.to.as_str(), value);
+        assert_eq!(
+            step.origin.to_string(),
+            format!("inherited from base-metal, set by the site (key `{key}`)")
+        );
+    }
+    let leg = SERVER.replace("pci_slot", "master = 'bond0'\npci_slot");
+    let leg = format!("{leg}[[nic]]\nname = 'bond0'\nkind = 'bond'\nmembers = ['eth0']\n");
+    let plan = planned("dtn-100g-nvme", &leg, &decided, &stock());
+    assert_eq!(
+        skip_of(&plan, "nic/NIC:mtu"),
+        "a leg of bond0, and the MTU is set on that, by what manages it"
+    );
+    // A guest's port is the hypervisor's matter: its profile has no such line.
+    let plan = planned("dtn-vm", SERVER, &decided, &stock());
+    assert_eq!(step_of(&plan, "nic/NIC:mtu"), None);
 }
 
 #[test]
@@ -380,9 +414,9 @@ fn reading() -> impl Strategy<Value = Reading> {
 proptest! {
     #[test]
     fn each_knob_is_planned_once_in_order_and_within_its_range(
-        readings in proptest::collection::vec(proptest::option::of(reading()), 21),
+        readings in proptest::collection::vec(proptest::option::of(reading()), 28),
         memory in proptest::option::of(0_u64..=1 << 42),
-        limits in proptest::collection::vec(proptest::option::of(any::<i64>()), 21),
+        limits in proptest::collection::vec(proptest::option::of(any::<i64>()), 28),
         rtt_ms in 1_u32..=1000,
         streams in proptest::option::of(1_u32..=256),
         modules in proptest::option::of(Just(BTreeSet::from(["sch_fq".to_owned()]))),
