@@ -72,7 +72,7 @@ pub(super) const TCP: &[Row] = &[
     key("net.ipv4.tcp_retries1", BYTE),
     key("net.ipv4.tcp_retries2", BYTE),
     key("net.ipv4.tcp_rfc1337", BYTE),
-    key("net.ipv4.tcp_rmem", Kind::Ints { fields: 3, min: 4096 }),
+    key("net.ipv4.tcp_rmem", Kind::Ints { fields: 3, min: 1 }),
     new("net.ipv4.tcp_rto_max_ms", int(1000, 120_000), (6, 15)),
     new("net.ipv4.tcp_rto_min_us", from(1), (6, 11)),
     key("net.ipv4.tcp_sack", BYTE),

@@ -46,8 +46,8 @@ pub(super) const LINTS: &[Lint] = &[
         theme: Theme::Files,
         needs: Needs::Files,
         what: "A file in sysctl.d whose name does not end in .conf is not read",
-        reason: "systemd-sysctl, sysctl --system and tuned read `*.conf` only. A file that an editor or a backup left \
-                 does nothing.",
+        reason: "systemd-sysctl, sysctl --system and tuned read files that end in .conf only. What an editor or a \
+                 backup left does nothing.",
         source: "sysctl.d(5)",
         bad: Example::files(&[("/etc/sysctl.d/90-site.conf.bak", "net.core.somaxconn = 4096\n")]),
         good: Example::files(&[("/etc/sysctl.d/90-site.conf", "net.core.somaxconn = 4096\n")]),

@@ -66,9 +66,9 @@ pub(super) const LINTS: &[Lint] = &[
         theme: Theme::Kernel,
         needs: Needs::Files,
         what: "The kernel refuses the value",
-        reason: "Most network keys are C ints: 2^31 and more is EINVAL, as is a unit or a comment after the number, \
-                 and some have a smallest value (buffers; netdev_budget_usecs: two ticks of the timer, 8000 us on \
-                 Debian, 2000 us on EL9). The old value stays. Without --host the kernel is Debian 13's 6.12.",
+        reason: "Most network keys are C ints: 2^31 and more is EINVAL, as is a unit after the number, and some have a \
+                 smallest value (buffers; netdev_budget_usecs: two ticks of the timer, 8000 us on Debian, 2000 us on \
+                 EL9). The old value stays. Without --host the kernel is Debian 13's 6.12.",
         source: "Linux 6.12, kernel/sysctl.c (do_proc_dointvec_conv), net/core/sysctl_net_core.c, \
                  net/ipv4/sysctl_net_ipv4.c",
         bad: Example::files(&[(
@@ -300,7 +300,9 @@ fn module_missing(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Mi
             continue;
         };
         let name = setting.value.as_str();
-        if !names.contains(&name) && !name.is_empty() {
+        // What is no name at all is refused for that.
+        let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+        if is_name && !names.contains(&name) {
             found.at(
                 &setting.place,
                 format!("no mainline kernel has the {kind} {name:?}"),
