@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Show this node as Prometheus text, for node_exporter's textfile collector.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The file is also written at the end of each run, to `metrics_dir` of site.toml (default\n\
+    after_help = "The file is also written at the end of each run, to `metrics_dir` of site.toml (default \
 /var/lib/prometheus/node-exporter) where there is such a directory.\n\
 Example: dtn-firstboot metrics --out /var/lib/node_exporter/textfile_collector/dtnforge.prom"
 )]

@@ -16,10 +16,12 @@ use log::Level;
 /// Put the values of a label back.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Values are written in the order of their dependencies, each with its way back on disk before the \
-write, and read\nback. They are live only: no file is changed, so what files say holds again from the next boot.\n\
-Ends with 0 when the host is as saved, 3 when something could not be put back (its device is gone, ...), 1 when a\n\
-value was refused, 5 when that one is not as before either.\n\
+    after_help = "Values are written in the order of their dependencies, each with its way back on disk before the write, \
+and read back. They are live only: no file is changed, so what files say holds again from the next boot.
+
+Ends with 0 when the host is as saved, 3 when something could not be put back (its device is gone, ...), 1 when a value \
+was refused, 5 when that one is not as before either.
+
 Example: dtn-firstboot restore before-tuning --plan"
 )]
 pub struct Args {

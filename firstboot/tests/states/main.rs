@@ -11,3 +11,4 @@ mod drift;
 mod labels;
 mod metrics;
 mod node;
+mod script;

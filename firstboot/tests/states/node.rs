@@ -182,12 +182,7 @@ impl Node {
             symlink(target, link).unwrap();
         }
         for (name, script) in [("tc", TC), ("systemctl", SYSTEMCTL), ("tuned-adm", TUNED_ADM)] {
-            node.write(&format!("/bin/{name}"), script);
-            fs::set_permissions(
-                node.path(&format!("/bin/{name}")),
-                fs::Permissions::from_mode(0o755),
-            )
-            .unwrap();
+            node.command(name, script);
         }
         node.write("/qdisc", "fq_codel\n");
         node.add_layers();
@@ -265,6 +260,13 @@ impl Node {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+    }
+
+    /// A stand-in for a command.
+    pub(crate) fn command(&self, name: &str, script: &str) {
+        let path = format!("/bin/{name}");
+        self.write(&path, script);
+        fs::set_permissions(self.path(&path), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     pub(crate) fn read(&self, path: &str) -> String {
