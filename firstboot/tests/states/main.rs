@@ -7,6 +7,7 @@
 )]
 
 mod audit;
+mod docs;
 mod drift;
 mod labels;
 mod metrics;
