@@ -5,6 +5,7 @@
 use dtnforge::image::catalog;
 use dtnforge::{fsx, spec};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -76,5 +77,107 @@ fn every_overlay_of_the_root_waits_for_the_state_in_the_initrd() {
             "{path}: {text}"
         );
         assert!(fields[3].contains("x-initrd.mount"), "{fields:?}");
+    }
+}
+
+/// Every script of the project that a node or an initrd runs.
+fn scripts() -> Vec<PathBuf> {
+    let overlays = project().join("overlays");
+    let files = fsx::walk(&overlays).unwrap();
+    let scripts: Vec<PathBuf> = files
+        .into_iter()
+        .map(|path| overlays.join(path))
+        .filter(|path| path.is_file())
+        .filter(|path| {
+            let is_named_so = path.extension().is_some_and(|end| end == "sh");
+            is_named_so || fsx::read(path).unwrap().starts_with(b"#!/bin/sh")
+        })
+        .collect();
+    assert!(scripts.len() >= 6, "{scripts:?}");
+    scripts
+}
+
+#[test]
+fn every_script_is_understood_by_the_shell() {
+    for script in scripts() {
+        let output = Command::new("sh").arg("-n").arg(&script).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{}: {said}", script.display());
+    }
+}
+
+#[test]
+fn every_file_of_ours_that_a_unit_of_the_initrd_names_is_there() {
+    let overlay = project().join("overlays/initrd");
+    let mut named = 0;
+    for relative in fsx::walk(&overlay).unwrap() {
+        let path = overlay.join(relative);
+        if !path.is_file() {
+            continue;
+        }
+        let text = fsx::read_text(&path).unwrap();
+        for word in text
+            .split_whitespace()
+            .filter(|word| word.starts_with("/usr/lib/dtnforge/"))
+        {
+            named += 1;
+            let found = overlay.join(word.trim_start_matches('/'));
+            assert!(found.is_file(), "{} names {word}", path.display());
+        }
+    }
+    assert!(named >= 5, "only {named} were found");
+}
+
+/// Runs the script that sets root's password with `credential`; what it says, and what chpasswd was told.
+fn set_root_password(credential: &str) -> (Output, String) {
+    let home = tempfile::tempdir().unwrap();
+    let told = home.path().join("told");
+    fsx::write(
+        &home.path().join("passwd.hashed-password.root"),
+        credential.as_bytes(),
+    )
+    .unwrap();
+    let chpasswd = format!("#!/bin/sh\necho \"$*\" >'{0}'\ncat >>'{0}'\n", told.display());
+    let program = home.path().join("bin/chpasswd");
+    fsx::write(&program, chpasswd.as_bytes()).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let output = Command::new("sh")
+        .arg(project().join("overlays/common/usr/lib/dtnforge/set-root-password"))
+        .env("CREDENTIALS_DIRECTORY", home.path())
+        .env(
+            "PATH",
+            format!("{}:/usr/bin:/bin", home.path().join("bin").display()),
+        )
+        .output()
+        .unwrap();
+    (output, fsx::read_text(&told).unwrap_or_default())
+}
+
+#[test]
+fn a_credential_becomes_the_password_of_root_only_if_it_is_a_hash() {
+    let hash = "$y$j9T$F5Jx5fExrKuPp53xLKQ..1$X3DX6M94c7o.9agCG9G317fhZg9SqC.5i5rd.RhAtQ7";
+    for credential in [hash.to_owned(), format!("{hash}\n")] {
+        let (output, told) = set_root_password(&credential);
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(told, format!("--encrypted\nroot:{hash}\n"));
+    }
+    for (credential, why) in [
+        ("", "does not start with"),
+        ("secret", "does not start with"),
+        ("$1$salt$hash", "does not start with"),
+        (
+            "$6$salt$hash\nother:$6$salt$hash",
+            "holds a character that no hash has",
+        ),
+        ("$6$salt$ha:sh", "holds a character that no hash has"),
+    ] {
+        let (output, told) = set_root_password(credential);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{credential:?}: {said}");
+        assert!(
+            said.contains(why) && said.contains("hint: "),
+            "{credential:?}: {said}"
+        );
+        assert_eq!(told, "", "{credential:?}");
     }
 }

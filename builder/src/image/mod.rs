@@ -1,6 +1,7 @@
 //! The stages of an image, in the order of a build: [`packages`], [`tree`], [`initrd`], [`root`] (erofs and its
 //! dm-verity hashes), [`layers`], [`uki`], [`disk`], and the [`manifest`]. [`build`] strings them together.
 
+pub mod access;
 pub mod agent;
 pub mod build;
 pub mod catalog;

@@ -2,7 +2,7 @@
 //! switched on and off by preset, time stamps bounded.
 
 use super::overlay::{self, Variables};
-use super::{Context, scrub};
+use super::{Context, access, scrub};
 use crate::fsx::{self, FileError};
 use crate::inside::Inside;
 use crate::run::Program;
@@ -44,6 +44,7 @@ pub fn stage(
         .with("time", context.epoch)
         .with("hostname", &spec.hostname)
         .with("suite", &spec.suite)
+        .with("access", access::digest(&spec.access))
         .with_file("agent", agent)?;
     for (index, overlay) in spec.overlays.iter().enumerate() {
         inputs = inputs.with(&format!("overlay {index}"), &overlay.name);
@@ -78,6 +79,7 @@ fn assemble(
             .map_err(|error| StageError::Wrong(crate::tell::tell(&error)))?;
     }
     install_agent(agent, &tree)?;
+    access::install(&spec.access, &tree)?;
     for (path, content) in FIXED {
         fsx::write(&tree.join(path), content.as_bytes())?;
     }

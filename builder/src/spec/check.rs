@@ -1,7 +1,7 @@
 //! Checks of single values, file by file, so that an error names the file that holds the value.
 
-use super::written::Written;
-use super::{SPEC_SCHEMA, SpecError};
+use super::written::{self, Written};
+use super::{SPEC_SCHEMA, SpecError, access};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
@@ -23,6 +23,7 @@ pub(super) fn values(path: &Path, text: &str, written: &Written) -> Result<(), S
     let checks = Checks { path, text };
     checks.form(written)?;
     checks.base(written)?;
+    checks.access(&written.access)?;
     checks.image(written)?;
     written.site.clone().check().map_err(|bad| {
         let key = format!("site.{}", bad.key);
@@ -127,6 +128,38 @@ impl Checks<'_> {
         )
     }
 
+    /// The values themselves are not shown: somebody may have written a password in place of its hash.
+    fn access(&self, written: &written::Access) -> Result<(), SpecError> {
+        let refuse = |key: &str, expected: &str| {
+            let message = format!("the value, which is not shown here, is not {expected}");
+            SpecError::at(self.path, self.text, key, message)
+        };
+        if written
+            .root_password_hash
+            .iter()
+            .any(|hash| !access::is_hash(hash))
+        {
+            let error = refuse("access.root_password_hash", access::HASH);
+            return Err(error.hint("`mkpasswd --method=yescrypt` makes one"));
+        }
+        match written
+            .ssh_authorized_keys
+            .iter()
+            .flatten()
+            .all(|key| access::is_key(key))
+        {
+            true => Ok(()),
+            false => Err(refuse("access.ssh_authorized_keys", access::KEY)),
+        }
+    }
+
+    /// Words for a kernel command line.
+    fn words(&self, key: &str, words: Option<&Vec<String>>) -> Result<(), SpecError> {
+        self.each(key, words, is_word, "a word of printable ASCII without quotes")?;
+        let is_free = |word: &str| !OWN_WORDS.contains(&word.split('=').next().unwrap_or(""));
+        self.each(key, words, is_free, "a word that the builder does not set itself")
+    }
+
     fn image(&self, written: &Written) -> Result<(), SpecError> {
         let image = &written.image;
         if let Some(name) = image.hostname.as_ref().filter(|name| !is_label(name)) {
@@ -138,24 +171,8 @@ impl Checks<'_> {
             is_console,
             "a device with options, such as ttyS0,115200",
         )?;
-        self.each(
-            "image.cmdline_extra",
-            image.cmdline_extra.as_ref(),
-            is_word,
-            "a word of printable ASCII without quotes",
-        )?;
-        let owned = image
-            .cmdline_extra
-            .iter()
-            .flatten()
-            .find(|word| OWN_WORDS.contains(&word.split('=').next().unwrap_or("")));
-        if let Some(word) = owned {
-            return Err(self.refuse(
-                "image.cmdline_extra",
-                word,
-                "a word that the builder does not set itself",
-            ));
-        }
+        self.words("image.cmdline_extra", image.cmdline_extra.as_ref())?;
+        self.words("image.tuned_cmdline_extra", image.tuned_cmdline_extra.as_ref())?;
         self.each(
             "image.outputs",
             image.outputs.as_ref(),

@@ -1,6 +1,7 @@
 //! The image spec: TOML as [`written`], laid over what it extends, then [`valid`]: checked, with every default in
 //! place. Only the last form is passed on. Everything is refused here, before anything is written.
 
+pub mod access;
 mod check;
 pub mod error;
 mod locate;
@@ -9,6 +10,7 @@ mod tests;
 pub mod valid;
 pub mod written;
 
+pub use access::Access;
 pub use error::SpecError;
 pub use valid::{Output, Spec};
 

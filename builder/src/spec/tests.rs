@@ -43,11 +43,11 @@ fn every_mistake_is_told_with_file_line_and_key() {
     let cases = [
         (
             "[image]\nesp = 5\n",
-            "image-specs/x.toml:4: key `image.esp`: unknown field `esp`, expected one of `hostname`, `console`, `cmdline_extra`, `esp_mib`, `state_mib`, `outputs`, `overlays`",
+            "image-specs/x.toml:4: key `image.esp`: unknown field `esp`, expected one of `hostname`, `console`, `cmdline_extra`, `tuned_cmdline_extra`, `esp_mib`, `state_mib`, `outputs`, `overlays`",
         ),
         (
             "[disk]\n",
-            "image-specs/x.toml:3: key `disk`: unknown field `disk`, expected one of `schema`, `extends`, `name`, `lock`, `base`, `profiles`, `site`, `image`",
+            "image-specs/x.toml:3: key `disk`: unknown field `disk`, expected one of `schema`, `extends`, `name`, `lock`, `base`, `profiles`, `site`, `access`, `image`",
         ),
         (
             "[image]\nesp_mib = \"big\"\n",
@@ -80,6 +80,18 @@ fn every_mistake_is_told_with_file_line_and_key() {
         (
             "[image]\ncmdline_extra = [\"a b\"]\n",
             "image-specs/x.toml:4: key `image.cmdline_extra`: found \"a b\", expected a word of printable ASCII without quotes",
+        ),
+        (
+            "[image]\ntuned_cmdline_extra = [\"dtnforge.mode=stock\"]\n",
+            "image-specs/x.toml:4: key `image.tuned_cmdline_extra`: found \"dtnforge.mode=stock\", expected a word that the builder does not set itself",
+        ),
+        (
+            "[access]\nroot_password_hash = \"secret\"\n",
+            "image-specs/x.toml:4: key `access.root_password_hash`: the value, which is not shown here, is not a hash of crypt(5) that starts with $y$, $gy$, $7$, $2b$, $6$ or $5$\nhint: `mkpasswd --method=yescrypt` makes one",
+        ),
+        (
+            "[access]\nssh_authorized_keys = [\"ssh-ed25519\"]\n",
+            "image-specs/x.toml:4: key `access.ssh_authorized_keys`: the value, which is not shown here, is not one public key without options, such as \"ssh-ed25519 AAAA... name\"",
         ),
         (
             "[image]\noverlays = [\"commn\"]\n",
@@ -177,6 +189,7 @@ fn a_short_spec_has_defaults_for_everything() {
         .collect();
     assert_eq!(overlays, ["common", "agent"]);
     assert_eq!(spec.packages, valid::REQUIRED_PACKAGES);
+    assert_eq!(spec.access, Access::default());
     assert!(spec.lock_file.ends_with("image-specs/x.lock"));
 }
 

@@ -1,13 +1,13 @@
 //! The spec that the program uses: merged, checked, nothing optional by accident.
 
 use super::written::Written;
-use super::{SpecError, written};
+use super::{Access, SpecError, written};
 use dtnforge_profiles::site::SiteFile;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What every image needs, beside the spec's own packages: kernel, init, boot chain, and what the agent calls.
-pub const REQUIRED_PACKAGES: [&str; 19] = [
+pub const REQUIRED_PACKAGES: [&str; 21] = [
     "dbus",
     "dracut",
     "e2fsprogs",
@@ -16,7 +16,10 @@ pub const REQUIRED_PACKAGES: [&str; 19] = [
     "iproute2",
     "kmod",
     "linux-image-amd64",
+    // Without it no console lets anybody in.
+    "login",
     "openssh-server",
+    "passwd",
     "systemd",
     "systemd-boot",
     // dm-verity: dracut takes its verity module from here.
@@ -73,12 +76,16 @@ pub struct Spec {
     pub extra_catalogs: Vec<PathBuf>,
     /// What the site says.
     pub site: SiteFile,
+    /// How an administrator gets in when nothing else works.
+    pub access: Access,
     /// Host name.
     pub hostname: String,
     /// Consoles.
     pub console: Vec<String>,
-    /// More words for the kernel command line.
+    /// More words for the kernel command line of both entries.
     pub cmdline_extra: Vec<String>,
+    /// More words for that of the entry that tunes.
+    pub tuned_cmdline_extra: Vec<String>,
     /// Size of the EFI system partition, MiB.
     pub esp_mib: u32,
     /// Size of the state partition in the image, MiB.
@@ -123,11 +130,13 @@ pub(super) fn build(path: &Path, merged: Written) -> Result<Spec, SpecError> {
         profiles: merged.profiles.include.unwrap_or_else(|| vec!["*".into()]),
         extra_catalogs: merged.profiles.extra_catalogs.unwrap_or_default(),
         site: merged.site,
+        access: merged.access.into(),
         hostname: image.hostname.unwrap_or_else(|| "dtn".into()),
         console: image
             .console
             .unwrap_or_else(|| vec!["tty0".into(), "ttyS0,115200".into()]),
         cmdline_extra: image.cmdline_extra.unwrap_or_default(),
+        tuned_cmdline_extra: image.tuned_cmdline_extra.unwrap_or_default(),
         esp_mib: image.esp_mib.unwrap_or(512),
         state_mib: image.state_mib.unwrap_or(256),
         outputs: outputs(image.outputs),

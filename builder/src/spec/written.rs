@@ -24,6 +24,8 @@ pub struct Written {
     pub profiles: Profiles,
     /// What the site says; a seed or the node's own `site.toml` may say otherwise.
     pub site: SiteFile,
+    /// How an administrator gets in when nothing else works.
+    pub access: Access,
     /// The form of the image.
     pub image: Image,
 }
@@ -52,6 +54,16 @@ pub struct Profiles {
     pub extra_catalogs: Option<Vec<PathBuf>>,
 }
 
+/// `[access]`.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Access {
+    /// Hash of root's password, as crypt(5) makes it.
+    pub root_password_hash: Option<String>,
+    /// Public keys that may log in as root.
+    pub ssh_authorized_keys: Option<Vec<String>>,
+}
+
 /// `[image]`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -62,6 +74,8 @@ pub struct Image {
     pub console: Option<Vec<String>>,
     /// More words for the kernel command line.
     pub cmdline_extra: Option<Vec<String>>,
+    /// More words for the command line of the entry that tunes; `stock` does not have them.
+    pub tuned_cmdline_extra: Option<Vec<String>>,
     /// Size of the EFI system partition, MiB; 264 to 4096.
     pub esp_mib: Option<u32>,
     /// Size of the state partition in the image, MiB; 64 to 65536. It grows on the node.
@@ -99,6 +113,16 @@ impl Written {
                 extra_catalogs: nearer.profiles.extra_catalogs.or(self.profiles.extra_catalogs),
             },
             site: self.site.overlaid_by(nearer.site),
+            access: Access {
+                root_password_hash: nearer
+                    .access
+                    .root_password_hash
+                    .or(self.access.root_password_hash),
+                ssh_authorized_keys: nearer
+                    .access
+                    .ssh_authorized_keys
+                    .or(self.access.ssh_authorized_keys),
+            },
             image: self.image.overlaid_by(nearer.image),
         }
     }
@@ -120,6 +144,7 @@ impl Image {
             hostname: nearer.hostname.or(self.hostname),
             console: nearer.console.or(self.console),
             cmdline_extra: nearer.cmdline_extra.or(self.cmdline_extra),
+            tuned_cmdline_extra: nearer.tuned_cmdline_extra.or(self.tuned_cmdline_extra),
             esp_mib: nearer.esp_mib.or(self.esp_mib),
             state_mib: nearer.state_mib.or(self.state_mib),
             outputs: nearer.outputs.or(self.outputs),
