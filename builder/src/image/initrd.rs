@@ -6,10 +6,13 @@ use crate::inside::Inside;
 use crate::stage::{Failed, Inputs, Made, Pipeline, StageError, Work};
 use std::path::Path;
 
-const CODE: u32 = 1;
-/// What the chain from the firmware to the root needs, beside what dracut adds for disks in general.
+const CODE: u32 = 2;
+/// What the chain from the firmware to the root needs, beside what dracut adds for disks in general. The last three make
+/// the devices of the watchdogs in the usual chipsets; the drivers of watchdogs themselves are in there anyway.
 const MODULES: &str = "systemd-veritysetup";
-const DRIVERS: &str = "erofs overlay ext4 vfat dm-verity loop";
+const DRIVERS: &str = "erofs overlay ext4 vfat dm-verity loop i2c-i801 lpc_ich i2c-piix4";
+/// Programs that the units in `overlays/initrd` call, beside those that dracut brings.
+const PROGRAMS: &str = "sync";
 /// What a node never has between its firmware and its root, or what would only cost time.
 const OMITTED: &str = "biosdevname bluetooth btrfs busybox convertfs crypt dbus dbus-daemon dmraid drm fido2 i18n lvm \
                        lvmmerge lvmthinpool-monitor mdraid memstrack multipath network numlock nvdimm pcsc pkcs11 \
@@ -25,6 +28,7 @@ pub fn stage(pipeline: &mut Pipeline<'_>, context: &Context, packages: &Made) ->
         .with("time", context.epoch)
         .with("modules", MODULES)
         .with("drivers", DRIVERS)
+        .with("programs", PROGRAMS)
         .with("omitted", OMITTED);
     pipeline.stage("initrd", &inputs, |work| {
         make(work, context, &packages.path("tree"))
@@ -63,6 +67,8 @@ fn make(work: &Work<'_>, context: &Context, tree: &Path) -> Result<(), StageErro
             MODULES,
             "--add-drivers",
             DRIVERS,
+            "--install",
+            PROGRAMS,
             "--omit",
             OMITTED,
         ])

@@ -7,22 +7,46 @@ use crate::fsx;
 use crate::spec::Spec;
 use crate::stage::{Inputs, Made, Pipeline, StageError, Work};
 
-const CODE: u32 = 2;
+const CODE: u32 = 3;
 const LAYERS_UNIT: &str = "etc/systemd/system/dtn-layers.service";
 const PARTITIONS: &str = "/dev/disk/by-partuuid";
 /// The two entries: file, `IMAGE_ID`, mode.
-pub const ENTRIES: [(&str, &str, &str); 2] = [
-    ("dtnforge.efi", "dtnforge", "tuned"),
-    ("stock.efi", "stock", "stock"),
+pub const ENTRIES: [(&str, &str, Mode); 2] = [
+    ("dtnforge.efi", "dtnforge", Mode::Tuned),
+    ("stock.efi", "stock", Mode::Stock),
 ];
-/// A panic, a missing disk or a broken root must end in a reboot, so that the boot is counted.
-const SAFETY: [&str; 5] = [
+/// Words of both entries. No shell in the initrd that waits for somebody: root is locked there.
+const COMMON: [&str; 3] = ["panic=10", "rd.timeout=30", "rd.shell=0"];
+/// Whatever kills a tuned boot must end in a reboot, so that it is counted: a damaged block of the root, a fault of
+/// the kernel that it would survive by half, a dead init, an initrd that cannot go on.
+const TUNED: [&str; 4] = [
     "systemd.verity_root_options=panic-on-corruption",
-    "panic=10",
-    "rd.timeout=30",
-    "rd.shell=0",
+    "oops=panic",
+    "systemd.crash_action=reboot",
     "rd.emergency=reboot",
 ];
+/// Nothing is left to fall back to: what cannot go on stays where it is and says so (the initrd reads the whole root
+/// first, see `dtn-root-check.service`), for a reboot would only come here again.
+const STOCK: [&str; 1] = ["rd.emergency=halt"];
+
+/// What an entry does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Tunes, and is counted.
+    Tuned,
+    /// Never tunes.
+    Stock,
+}
+
+impl Mode {
+    /// The value of `dtnforge.mode`.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tuned => "tuned",
+            Self::Stock => "stock",
+        }
+    }
+}
 
 /// The parts that UKIs are made of.
 #[derive(Debug, Clone, Copy)]
@@ -49,15 +73,20 @@ pub fn stage(
 ) -> Result<Made, anyhow::Error> {
     let root_hash = root::root_hash(&parts.verity.path("root.hash"))?;
     let layers_hash = root::root_hash(&parts.layers.path("layers.hash"))?;
-    let inputs = Inputs::of_code(CODE)
+    let mut inputs = Inputs::of_code(CODE)
         .with("tools", context.tools.key())
         .with("time", context.epoch)
         .with("initrd", &parts.initrd.key)
         .with("root hash", &root_hash)
         .with("layers hash", &layers_hash)
         .with_file("os-release", &parts.tree.path("tree/usr/lib/os-release"))?
-        .with("command line", command_line(spec, &root_hash, "MODE"))
         .with_tree("overlays/initrd", &spec.initrd_overlay)?;
+    for (_, id, mode) in ENTRIES {
+        inputs = inputs.with(
+            &format!("command line of {id}"),
+            command_line(spec, &root_hash, mode),
+        );
+    }
     let made = pipeline.stage("uki", &inputs, |work| {
         let extra = extra_initrd(context, spec, &layers_hash)?;
         fsx::write(&work.path("extra.cpio"), &extra)?;
@@ -108,15 +137,23 @@ fn device_unit(partition: &str) -> String {
     )
 }
 
-fn command_line(spec: &Spec, root_hash: &str, mode: &str) -> String {
+fn command_line(spec: &Spec, root_hash: &str, mode: Mode) -> String {
     let mut words: Vec<String> = ["root=/dev/mapper/root", "rootfstype=erofs", "ro"]
         .map(str::to_owned)
         .to_vec();
     words.push(format!("roothash={root_hash}"));
-    words.extend(SAFETY.map(str::to_owned));
+    words.extend(COMMON.map(str::to_owned));
+    let own: &[&str] = match mode {
+        Mode::Tuned => &TUNED,
+        Mode::Stock => &STOCK,
+    };
+    words.extend(own.iter().map(|word| (*word).to_owned()));
     words.extend(spec.console.iter().map(|console| format!("console={console}")));
-    words.push(format!("dtnforge.mode={mode}"));
+    words.push(format!("dtnforge.mode={}", mode.name()));
     words.extend(spec.cmdline_extra.iter().cloned());
+    if mode == Mode::Tuned {
+        words.extend(spec.tuned_cmdline_extra.iter().cloned());
+    }
     words.join(" ")
 }
 
@@ -177,6 +214,25 @@ fn read_back(work: &Work<'_>, entry: &Entry<'_>) -> Result<(), StageError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn only_the_entry_that_tunes_reboots_by_itself_and_has_its_own_words() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/specs/lean.toml");
+        let mut spec = crate::spec::load(&path).unwrap();
+        spec.cmdline_extra = vec!["both=1".into()];
+        spec.tuned_cmdline_extra = vec!["only=1".into()];
+        let tuned = command_line(&spec, "0123", Mode::Tuned);
+        assert!(tuned.ends_with("dtnforge.mode=tuned both=1 only=1"), "{tuned}");
+        for word in TUNED {
+            assert!(tuned.split(' ').any(|found| found == word), "{word}: {tuned}");
+        }
+        assert_eq!(
+            command_line(&spec, "0123", Mode::Stock),
+            "root=/dev/mapper/root rootfstype=erofs ro roothash=0123 panic=10 rd.timeout=30 rd.shell=0 \
+             rd.emergency=halt console=ttyS0,115200 dtnforge.mode=stock both=1"
+        );
+    }
 
     #[test]
     fn the_layers_are_opened_by_the_hash_that_the_uki_holds() {
