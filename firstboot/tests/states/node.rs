@@ -2,13 +2,14 @@
 //! agent's own binary to be run on it.
 
 use dtnforge_profiles::catalog::Catalog;
-use dtnforge_profiles::layer::{self, Index};
+use dtnforge_profiles::layer::{self, Index, Layer};
 use dtnforge_profiles::site::SiteFile;
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// The knobs of a Debian 13 host with one 100G port and one NVMe disk, and what detection needs.
 const FILES: &[(&str, &str)] = &[
@@ -234,22 +235,24 @@ impl Node {
         node
     }
 
+    /// The layers of the two profiles that this host may have.
     fn add_layers(&self) {
-        let site = SiteFile::default().check().unwrap();
-        let catalog = Catalog::embedded().unwrap();
-        let layers: Vec<_> = catalog
-            .profiles()
-            .map(|profile| layer::build(profile, &site).unwrap())
-            .collect();
-        for layer in &layers {
+        static LAYERS: OnceLock<Vec<Layer>> = OnceLock::new();
+        let layers = LAYERS.get_or_init(|| {
+            let site = SiteFile::default().check().unwrap();
+            let catalog = Catalog::embedded().unwrap();
+            let profiles = ["dtn-25g-nvme", "dtn-100g-nvme"].map(|name| catalog.get(name).unwrap());
+            profiles
+                .map(|profile| layer::build(profile, &site).unwrap())
+                .into()
+        });
+        for layer in layers {
             let path = self.path(&format!("/usr/lib/dtnforge/layers/{}", layer.file_name()));
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, &layer.bytes).unwrap();
         }
-        self.write(
-            "/usr/lib/dtnforge/layers/index.json",
-            &Index::of(&layers).to_text().unwrap(),
-        );
+        let index = Index::of(layers).to_text().unwrap();
+        self.write("/usr/lib/dtnforge/layers/index.json", &index);
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {
