@@ -155,11 +155,12 @@ impl<'a> Context<'a> {
             .ok_or(Missing("`memory_gib` in the facts of the host"))
     }
 
-    /// The speed of the data link, Mb/s.
+    /// The speed of the data link, Mb/s; stated by the site where there are no facts.
     pub(super) fn link_mbps(&self) -> Result<u32, Missing> {
-        self.seen()?
-            .link_mbps
-            .ok_or(Missing("the link speed (facts of the host, or --link-mbps)"))
+        let seen = self.seen.as_ref().and_then(|seen| seen.link_mbps);
+        seen.or(self.site().link_mbps).ok_or(Missing(
+            "--host FACTS with the speed of the link, or --link-mbps N",
+        ))
     }
 
     /// Streams that share the link, and the RTT in ms that buffers are for.

@@ -3,7 +3,7 @@
 //! Values are those of the sources that each file names. The hosts are made up, so that lints that need one can speak.
 
 use crate::{files, here, input, short};
-use dtnforge_profiles::lint::check;
+use dtnforge_profiles::lint::{Input, check};
 use std::collections::BTreeSet;
 
 const OSG: &str = "/etc/sysctl.d/90-fasterdata.conf";
@@ -142,18 +142,21 @@ fn every_published_directory_is_expected_to_give_something_or_nothing() {
 fn without_a_host_the_lints_that_need_one_say_so() {
     let mut input = input(&here("published").join("osg-dtn-25g"));
     input.host = None;
-    let report = check(&input);
-    let not_judged: Vec<_> = report
-        .not_judged
-        .iter()
-        .map(|lint| (lint.lint.as_str(), lint.needs.as_str()))
-        .collect();
+    let not_judged = |input: &Input| {
+        let report = check(input);
+        let not_judged = report.not_judged.into_iter();
+        not_judged.map(|lint| (lint.lint, lint.needs)).collect::<Vec<_>>()
+    };
+    let lint = |id: &str, needs: &str| (id.to_owned(), needs.to_owned());
+    let link = "--host FACTS with the speed of the link, or --link-mbps N";
     assert_eq!(
-        not_judged,
+        not_judged(&input),
         [
-            ("buffers-over-memory", "--host FACTS"),
-            ("buffers-below-link", "--host FACTS"),
-            ("buffers-beyond-link", "--host FACTS"),
+            lint("buffers-over-memory", "--host FACTS"),
+            lint("buffers-below-link", link),
+            lint("buffers-beyond-link", link),
         ]
     );
+    input.site.link_mbps = Some(25_000);
+    assert_eq!(not_judged(&input), [lint("buffers-over-memory", "--host FACTS")]);
 }

@@ -14,21 +14,18 @@ use dtnforge_profiles::site::SiteFile;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What the command does, and how it ends.
-const LONG: &str = "\
-Look for mistakes in profiles, and in the files that a host has already.
-
-Without a file, the built-in catalog is looked at. Files of a host are read, never run or changed; a mounted root or an \
-unpacked copy will do, as long as the paths end in the directories that count (/etc/sysctl.d, /usr/lib/sysctl.d, ...). \
-A lint that would have to know the host says so, unless --host has its facts (dtn-firstboot detect --toml).";
-
-/// Examples and exit codes.
+/// What is read, examples and exit codes.
 const AFTER: &str = "\
+Without a file, the built-in catalog is looked at. Files of a host are read, never run or changed; an unpacked copy will do, \
+as long as the paths end in the directories that count (etc/sysctl.d, usr/lib/sysctl.d, ...). A lint that would have to know \
+the host says so, unless --host has its facts (dtn-firstboot detect --toml).
+
 Examples:
   dtnforge profile check
   dtnforge profile check --catalog site/profiles
-  dtnforge profile check --sysctl /etc/sysctl.d --sysctl /usr/lib/sysctl.d --sysctl /etc/sysctl.conf \\
-      --tuned /etc/tuned/site --script /etc/rc.local --host facts.toml --role dtn
+  dtnforge profile check --sysctl /etc/sysctl.d --sysctl /usr/lib/sysctl.d
+  dtnforge profile check --sysctl /etc/sysctl.d --tuned /etc/tuned/site --host facts.toml
+  dtnforge profile check --script /etc/rc.local --role dtn --link-mbps 25000
   dtnforge profile check --explain root-qdisc-replaces-mq
 
 Exit codes: 0 nothing found, or warnings only; 1 an error was found (with --strict: anything); 2 a file cannot be read, or \
@@ -36,7 +33,7 @@ is no profile.";
 
 /// Arguments of `dtnforge profile check`.
 #[derive(Debug, clap::Args)]
-#[command(long_about = LONG, after_help = AFTER)]
+#[command(after_help = AFTER)]
 pub(super) struct CheckArgs {
     /// A profile, or a directory of profiles
     path: Option<PathBuf>,

@@ -35,7 +35,7 @@ enum ProfileCommand {
     List(list::ListArgs),
     /// Show the values of a profile, each with its reason and source
     Show(show::ShowArgs),
-    /// Look for mistakes in profiles
+    /// Look for mistakes in profiles, and in the files that a host has already
     Check(check::CheckArgs),
     /// Say what follows from the facts of a host: data NICs, profile, plan
     Explain(explain::ExplainArgs),
