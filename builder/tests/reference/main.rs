@@ -43,6 +43,10 @@ fn readme() -> String {
             "our values beside those that others publish, and why they differ",
         ),
         ("knobs.md", "every setting that a profile may have"),
+        (
+            "lints.md",
+            "every lint of `dtnforge profile check`, each with an example",
+        ),
         ("exit-codes.md", "exit codes of both programs"),
         (
             "schema/",

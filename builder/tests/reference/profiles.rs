@@ -5,7 +5,7 @@ use dtnforge_profiles::catalog::{Advice, Catalog, KnobTemplate, Profile, Wanted}
 use dtnforge_profiles::compare::audiences;
 use dtnforge_profiles::conclude::SpeedClass;
 use dtnforge_profiles::knob::REGISTRY;
-use dtnforge_profiles::plan::resolve;
+use dtnforge_profiles::plan::{Resolved, resolve};
 use dtnforge_profiles::site::{Role, Site, SiteFile};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -187,9 +187,8 @@ fn rank(knob: &KnobTemplate) -> usize {
 
 fn values_of(profile: &Profile, link: SpeedClass) -> BTreeMap<String, String> {
     let lines = resolve(profile, &site_of(link));
-    let value = |line: dtnforge_profiles::plan::Resolved<'_>| {
-        Some((line.line.id.to_string(), human(&line.line.id, &line.value.ok()?)))
-    };
+    let value =
+        |line: Resolved<'_>| Some((line.line.id.to_string(), human(&line.line.id, &line.value.ok()?)));
     lines.into_iter().filter_map(value).collect()
 }
 
@@ -203,20 +202,15 @@ fn site_of(link: SpeedClass) -> Site {
 
 /// Reason and source of each value, once.
 fn sources<'a>(profiles: impl Iterator<Item = &'a Profile>) -> String {
-    let mut reasons: BTreeMap<(usize, String), BTreeSet<(String, String, String)>> = BTreeMap::new();
+    let mut rows: BTreeSet<(usize, Vec<String>)> = BTreeSet::new();
     for line in profiles.flat_map(|profile| &profile.knobs) {
-        let value = code(line.value.as_str());
-        let reason = (value, prose(&line.why), prose(&line.source));
-        reasons
-            .entry((rank(&line.id), line.id.to_string()))
-            .or_default()
-            .insert(reason);
+        let (knob, value) = (code(&line.id.to_string()), code(line.value.as_str()));
+        rows.insert((
+            rank(&line.id),
+            vec![knob, value, prose(&line.why), prose(&line.source)],
+        ));
     }
-    let rows = reasons.into_iter().flat_map(|((_, knob), reasons)| {
-        reasons
-            .into_iter()
-            .map(move |(value, why, source)| vec![code(&knob), value, why, source])
-    });
+    let rows = rows.into_iter().map(|(_, row)| row);
     format!(
         "## Reasons and sources\n\n{}",
         table(&["knob", "value", "why", "source"], rows)
