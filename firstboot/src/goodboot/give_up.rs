@@ -23,7 +23,7 @@ pub struct Situation<'a> {
     pub boot: &'a Boot,
     /// Whether the early unit put a commit in place that still holds.
     pub commit_active: bool,
-    /// Whether all that a boot starts had been started before.
+    /// Whether the boot had got past all that enters a rescue or emergency mode by itself.
     pub had_come_up: bool,
 }
 

@@ -24,6 +24,8 @@ pub struct Seen {
 pub enum Judgement {
     /// A node that can be reached, whose agent ended: both in one sentence.
     Good(String),
+    /// Not yet: the agent is still at work, which may take minutes.
+    Working,
     /// Not yet, for this reason. Waiting for a network may take for ever, and is nobody's fault.
     Wait(String),
     /// Nothing listens on a port of sshd although all else is there: nobody can get in.
@@ -40,7 +42,7 @@ pub fn judge(seen: &Seen, without_sshd: Duration) -> Judgement {
         Err(why) => return Judgement::Wait(format!("waiting for link: {why}")),
     };
     let verdict = match &seen.agent {
-        Agent::Working => return Judgement::Wait("the agent is still at work".to_owned()),
+        Agent::Working => return Judgement::Working,
         Agent::Ended(verdict) => Ok(verdict),
         Agent::Failed(why) => Err(why),
     };
@@ -103,10 +105,7 @@ mod tests {
             ssh_ports: BTreeSet::new(),
             ..seen()
         };
-        assert_eq!(
-            judge(&seen, SSHD_LIMIT * 10),
-            Judgement::Wait("the agent is still at work".into())
-        );
+        assert_eq!(judge(&seen, SSHD_LIMIT * 10), Judgement::Working);
     }
 
     #[test]

@@ -122,13 +122,14 @@ fn decide(host: &Host, what: &str, boot: &Boot, file: &StateFile) -> Deed {
     })
 }
 
-/// Whether multi-user.target was reached in this boot. Where systemd does not say, it was not.
+/// Whether basic.target was reached in this boot: what enters emergency mode by itself, a file system that is missing,
+/// comes before it. Where systemd does not say, it was not.
 fn had_come_up(host: &Host) -> bool {
     let args = [
         "show",
         "--property=ActiveEnterTimestampMonotonic",
         "--value",
-        "multi-user.target",
+        "basic.target",
     ];
     let reached = host.run("systemctl", &args, QUESTION).unwrap_or_default();
     reached

@@ -21,12 +21,12 @@ use std::time::Duration;
 /// Made when a counted boot was judged good.
 pub(super) const GOOD_BOOT: &str = "/run/dtnforge/good-boot";
 
-/// The time between two looks.
-const STEP: Duration = Duration::from_secs(2);
+/// The time between two looks. Each one may start a program, and a trial may be measuring meanwhile.
+const STEP: Duration = Duration::from_secs(5);
 /// Time to hand a job to systemd.
 const COMMAND: Duration = Duration::from_secs(10);
-/// A new reason to wait is said no more often than this: a link that flaps must not fill a console.
-const BETWEEN_WORDS: Duration = Duration::from_secs(30);
+/// How long a reason to wait has to last before it is said.
+const LASTS: Duration = Duration::from_secs(30);
 
 /// Waits, judges, records.
 ///
@@ -72,7 +72,7 @@ enum Bad {
 /// Looks until the boot can be judged; for ever, where the network does not come.
 fn wait(host: &Host, boot: &Boot, clock: &dyn Clock) -> Result<String, Bad> {
     let mut all_but_sshd: Option<Duration> = None;
-    let mut said: Option<(String, Duration)> = None;
+    let mut words = Words::default();
     loop {
         let seen = look(host, boot);
         let now = clock.now();
@@ -83,23 +83,38 @@ fn wait(host: &Host, boot: &Boot, clock: &dyn Clock) -> Result<String, Bad> {
             Judgement::Good(why) => return Ok(why),
             Judgement::NoWayIn(_) => return Err(Bad::NoWayIn),
             Judgement::AgentFailed(why) => return Err(Bad::Agent(why)),
+            Judgement::Working => notify::progress("the agent is still at work", STEP * 30),
             Judgement::Wait(why) => {
                 notify::progress(&why, STEP * 30);
-                let is_news = said
-                    .as_ref()
-                    .is_none_or(|(last, at)| *last != why && now.saturating_sub(*at) >= BETWEEN_WORDS);
-                if is_news {
-                    say(
-                        host,
-                        Level::Info,
-                        &boot.boot_id,
-                        &format!("not judged yet: {why}"),
-                    );
-                    said = Some((why, now));
+                if words.are_news(&why, now) {
+                    let sentence = format!("not judged yet: {why}");
+                    say(host, Level::Info, &boot.boot_id, &sentence);
                 }
             }
         }
         clock.sleep(STEP);
+    }
+}
+
+/// A reason to wait is said once, when it has lasted: what passes by itself, or flaps, must not fill a console.
+#[derive(Default)]
+struct Words {
+    /// The present reason, and since when.
+    reason: Option<(String, Duration)>,
+    said: bool,
+}
+
+impl Words {
+    /// Whether `why`, the reason at `now`, is to be said.
+    fn are_news(&mut self, why: &str, now: Duration) -> bool {
+        if self.reason.as_ref().is_none_or(|(reason, _)| reason != why) {
+            self.reason = Some((why.to_owned(), now));
+            self.said = false;
+        }
+        let since = self.reason.as_ref().map_or(now, |(_, since)| *since);
+        let is_news = !self.said && now.saturating_sub(since) >= LASTS;
+        self.said |= is_news;
+        is_news
     }
 }
 

@@ -12,7 +12,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-/// Logs what it is told. `hung` fails everything; the file `came-up` says when multi-user.target was reached.
+/// Logs what it is told. `hung` fails everything; the file `came-up` says when basic.target was reached.
 const SYSTEMCTL: &str = r#"#!/bin/sh
 cd "$(dirname "$0")/.."
 echo "$*" >>log

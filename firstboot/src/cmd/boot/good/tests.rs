@@ -107,6 +107,21 @@ fn a_network_that_comes_hours_later_is_waited_for_and_told_once() {
 }
 
 #[test]
+fn a_reason_to_wait_is_said_once_and_only_when_it_lasts() {
+    let mut words = Words::default();
+    let mut said = |why: &str, at: u64| words.are_news(why, Duration::from_secs(at));
+    assert!(!said("no carrier", 0) && !said("no carrier", 29));
+    assert!(said("no carrier", 31) && !said("no carrier", 3600));
+    for at in (3700..3800).step_by(20) {
+        assert!(
+            !said("no address", at) && !said("no carrier", at + 10),
+            "a link that flaps"
+        );
+    }
+    assert!(said("no carrier", 3900));
+}
+
+#[test]
 fn sshd_has_its_time_from_when_all_else_is_there() {
     let node = Node::new();
     node.write("/sys/class/net/ens2/carrier", "0\n");
