@@ -67,6 +67,12 @@ pub struct SiteFile {
     /// Use this profile, whatever matching says; it still has to be proved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
+    /// Interfaces that carry the data, at most 16 names. Default: the fastest ports with link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_nics: Option<Vec<String>>,
+    /// Whether the host is a guest, where it does not say so itself. Default: concluded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub virtualised: Option<YesNo>,
     /// Speed of the data link in Mb/s where the kernel knows none; 1 to 800000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_mbps: Option<u32>,
@@ -109,6 +115,17 @@ pub struct SiteFile {
 
 /// Where node_exporter of Debian looks for text files.
 pub const METRICS_DIR: &str = "/var/lib/prometheus/node-exporter";
+
+/// Yes or no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum YesNo {
+    /// Yes.
+    Yes,
+    /// No.
+    No,
+}
 
 /// On or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,6 +192,10 @@ pub struct Site {
     pub role: Option<Role>,
     /// A profile chosen by the site.
     pub profile: Option<String>,
+    /// Stated data ports; empty where the site says nothing.
+    pub data_nics: Vec<String>,
+    /// Whether the host is a guest, when the site says so.
+    pub virtualised: Option<YesNo>,
     /// Stated link speed, Mb/s.
     pub link_mbps: Option<u32>,
     /// Design RTT, ms.
@@ -207,6 +228,8 @@ impl SiteFile {
             schema: nearer.schema.or(self.schema),
             role: nearer.role.or(self.role),
             profile: nearer.profile.or(self.profile),
+            data_nics: nearer.data_nics.or(self.data_nics),
+            virtualised: nearer.virtualised.or(self.virtualised),
             link_mbps: nearer.link_mbps.or(self.link_mbps),
             rtt_ms: nearer.rtt_ms.or(self.rtt_ms),
             streams: nearer.streams.or(self.streams),
@@ -249,6 +272,17 @@ impl SiteFile {
         if schema != SITE_SCHEMA {
             return bad("schema", schema.to_string(), "1");
         }
+        let names = self.data_nics.iter().flatten();
+        if let Some(name) = names.clone().find(|name| !is_interface_name(name)) {
+            return bad(
+                "data_nics",
+                format!("{name:?}"),
+                "names of interfaces, 1 to 15 bytes",
+            );
+        }
+        if names.count() > 16 {
+            return bad("data_nics", "a longer list".to_owned(), "at most 16 names");
+        }
         if let Some(mbps) = self.link_mbps.filter(|mbps| !(1..=800_000).contains(mbps)) {
             return bad("link_mbps", mbps.to_string(), "1 to 800000 Mb/s");
         }
@@ -285,6 +319,8 @@ impl SiteFile {
         Ok(Site {
             role: self.role,
             profile: self.profile,
+            data_nics: self.data_nics.unwrap_or_default(),
+            virtualised: self.virtualised,
             link_mbps: self.link_mbps,
             rtt_ms,
             streams: self.streams,
@@ -298,6 +334,12 @@ impl SiteFile {
             retry_after_fallback: self.retry_after_fallback.unwrap_or_default(),
         })
     }
+}
+
+/// A name as the kernel takes it, without what would be odd in a generated line.
+fn is_interface_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-@:".contains(c);
+    (1..=15).contains(&name.len()) && name.chars().all(plain) && name != "." && name != ".."
 }
 
 #[cfg(test)]
@@ -367,6 +409,10 @@ mod tests {
             (
                 "mtu = 576",
                 "key `mtu`: 576 is out of range, expected 1280 to 65535 byte",
+            ),
+            (
+                "data_nics = ['eth0', '../x y']",
+                "key `data_nics`: \"../x y\" is out of range, expected names of interfaces",
             ),
             (
                 "storage_class = 'unknown'",

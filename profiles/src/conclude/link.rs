@@ -59,9 +59,7 @@ pub(super) fn mbps_of(port: &Port<'_>) -> Option<u32> {
 fn share_of_bond(bond: &Nic) -> Option<u32> {
     let sum = known_speed(bond.speed_mbps)?;
     // An active-backup bond or team shows the speed of its active leg.
-    let mode = bond.bond_mode.as_deref().unwrap_or_default();
-    let runner = bond.team_runner.as_deref().unwrap_or_default();
-    if mode.contains("active-backup") || runner == "activebackup" {
+    if is_backup(bond) {
         return Some(sum);
     }
     let listed = || u32::try_from(bond.members.as_ref()?.len()).ok();
@@ -101,6 +99,28 @@ pub(super) fn conclude(ports: &[Port<'_>], site: &Site, reasons: &mut Reasons) -
     }
 }
 
+/// What the data ports carry together. Of an active-backup bond one leg is in use.
+pub(super) fn of_host(ports: &[Port<'_>], flow: Option<u32>) -> Option<u32> {
+    let first = ports.first()?;
+    let backup = first.bond.is_some_and(is_backup);
+    let is_up = |port: &&Port<'_>| port.state() == LinkState::Up;
+    let sum: u32 = ports
+        .iter()
+        .filter(is_up)
+        .filter_map(mbps_of)
+        .fold(0, u32::saturating_add);
+    match sum {
+        0 => flow,
+        _ if backup => flow,
+        sum => Some(sum),
+    }
+}
+
+fn is_backup(bond: &Nic) -> bool {
+    let mode = bond.bond_mode.as_deref().unwrap_or_default();
+    mode.contains("active-backup") || bond.team_runner.as_deref() == Some("activebackup")
+}
+
 fn why_unknown(nic: &Nic) -> String {
     let name = nic.name.as_deref().unwrap_or("the port");
     match (
@@ -110,23 +130,5 @@ fn why_unknown(nic: &Nic) -> String {
         (Some(number), _) => format!("{name} reports {number}"),
         (None, Some(text)) => format!("{name} reports {text:?}"),
         (None, None) => format!("{name} reports none"),
-    }
-}
-
-/// A card whose slot carries less than its ports with link.
-pub(super) fn look_at_pcie(ports: &[Port<'_>], mbps: Option<u32>, reasons: &mut Reasons) {
-    for port in ports {
-        let (Some(gts), Some(width), Some(mbps)) = (port.nic.pcie_gts, port.nic.pcie_width, mbps) else {
-            continue;
-        };
-        // 8b/10b coding up to 5 GT/s, 128b/130b above.
-        let coding = if gts > 5.0 { 128.0 / 130.0 } else { 0.8 };
-        let gbps = gts * f64::from(width) * coding;
-        if width > 0 && gts > 0.0 && gbps * 1000.0 < f64::from(mbps) {
-            let name = port.name;
-            reasons.findings.push(format!(
-                "PCIe of {name} is {gts} GT/s x{width}, {gbps:.0} Gb/s: less than its link of {mbps} Mb/s"
-            ));
-        }
     }
 }

@@ -4,6 +4,7 @@
 //! and its key stands in [`Conclusions::cannot_tell`], or the answer is unknown. Each answer comes with its reason.
 
 mod candidates;
+mod card;
 mod ceiling;
 mod classes;
 mod disks;
@@ -21,6 +22,7 @@ pub use virtualised::{Guest, Virtualised};
 use crate::facts::Facts;
 use crate::site::Site;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The answers that profiles are matched against.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,6 +36,12 @@ pub struct Conclusions {
     pub speed_class: SpeedClass,
     /// Speed of one port in Mb/s; `None` when it is unknown.
     pub link_mbps: Option<u32>,
+    /// Speed of all data ports with link together, Mb/s: of a bond, what its legs carry together.
+    #[serde(default)]
+    pub host_mbps: Option<u32>,
+    /// Data ports whose card cannot do what its link promises, with the reason. Their settings are left alone.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limited: BTreeMap<String, String>,
     /// Whether the site stated the speed, because the kernel knows none.
     pub link_stated: bool,
     /// Class of what holds the data.
@@ -68,15 +76,36 @@ impl Reasons {
     }
 }
 
+impl Conclusions {
+    /// What to ask the admin: for each answer that is not certain, the question and the key that answers it.
+    pub fn questions(&self) -> Vec<String> {
+        let asks = |key: &str| self.cannot_tell.iter().any(|unsure| unsure == key);
+        QUESTIONS
+            .iter()
+            .filter(|(key, ..)| asks(key))
+            .map(|(_, question, answer)| format!("{question} (key `{answer}` in site.toml)"))
+            .collect()
+    }
+}
+
+/// What is not certain, the question for it, and the key in `site.toml` that answers it.
+const QUESTIONS: [(&str, &str, &str); 4] = [
+    ("data_nic", "which interfaces carry the data?", "data_nics"),
+    ("speed_class", "what is the speed of the data link?", "link_mbps"),
+    ("storage_class", "what holds the data?", "storage_class"),
+    ("virtualised", "is this host a guest?", "virtualised"),
+];
+
 /// Concludes on the facts of a host; the site may state what the kernel does not know.
 pub fn conclude(facts: &Facts, site: &Site) -> Conclusions {
     let mut reasons = Reasons::default();
-    let virtualised = virtualised::conclude(facts, &mut reasons);
-    let ports = ports::choose(facts, &mut reasons);
+    let virtualised = virtualised::conclude(facts, site, &mut reasons);
+    let ports = ports::choose(facts, site, &mut reasons);
     let link = link::conclude(&ports, site, &mut reasons);
-    if virtualised.guest != Guest::Yes {
-        link::look_at_pcie(&ports, link.mbps, &mut reasons);
-    }
+    let limited = match virtualised.guest {
+        Guest::Yes => BTreeMap::new(),
+        _ => card::look_at(&ports, &mut reasons),
+    };
     let store = storage::conclude(facts, site, &mut reasons);
     Conclusions {
         numa_node: ports
@@ -91,6 +120,8 @@ pub fn conclude(facts: &Facts, site: &Site) -> Conclusions {
         storage_class: store.class,
         data_disks: store.disks,
         virtualised,
+        host_mbps: link::of_host(&ports, link.mbps),
+        limited,
         cannot_tell: reasons.cannot_tell.into_iter().map(str::to_owned).collect(),
         why: reasons.why,
         findings: reasons.findings,

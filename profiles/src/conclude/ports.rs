@@ -5,6 +5,7 @@ use super::ceiling;
 use super::link::{self, LinkState};
 use super::{Reasons, stack};
 use crate::facts::{Facts, Nic};
+use crate::site::Site;
 
 /// A port that may carry data.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +38,11 @@ impl Port<'_> {
         Some(slot.rsplit_once('.').map_or(slot, |(card, _)| card))
     }
 
+    /// Whether both are functions of one card.
+    pub(super) fn shares_card_with(&self, other: &Port<'_>) -> bool {
+        self.name == other.name || (self.card().is_some() && self.card() == other.card())
+    }
+
     /// Whether an address that others can reach is on it, or on a bond, VLAN or bridge above it.
     fn has_address(&self) -> bool {
         stack::above(self.nic, self.facts).into_iter().any(|nic| {
@@ -51,9 +57,12 @@ impl Port<'_> {
 }
 
 /// The data ports of a host, and why them.
-pub(super) fn choose<'a>(facts: &'a Facts, reasons: &mut Reasons) -> Vec<Port<'a>> {
+pub(super) fn choose<'a>(facts: &'a Facts, site: &Site, reasons: &mut Reasons) -> Vec<Port<'a>> {
     let all = candidates(facts);
     note_unusable(facts, reasons);
+    if !site.data_nics.is_empty() {
+        return stated(&site.data_nics, all, reasons);
+    }
     let up: Vec<Port<'a>> = all
         .iter()
         .copied()
@@ -70,6 +79,33 @@ pub(super) fn choose<'a>(facts: &'a Facts, reasons: &mut Reasons) -> Vec<Port<'a
             .push("data_nics: none, no port can carry data".to_owned());
     }
     chosen
+}
+
+/// The ports that the site names, a bond by its legs. One without link, or that can carry no data, is none.
+fn stated<'a>(names_of_site: &[String], all: Vec<Port<'a>>, reasons: &mut Reasons) -> Vec<Port<'a>> {
+    let is_named =
+        |name: Option<&str>| name.is_some_and(|name| names_of_site.iter().any(|named| named == name));
+    let bond_name = |port: &Port<'a>| port.bond.and_then(|bond| bond.name.as_deref());
+    for name in names_of_site {
+        let known = |port: &Port<'a>| port.name == name || bond_name(port) == Some(name.as_str());
+        if !all.iter().any(known) {
+            reasons.findings.push(format!(
+                "{name} carries the data by the site's word, and is no port of this host that can"
+            ));
+        }
+    }
+    let mut ports: Vec<Port<'a>> = all
+        .into_iter()
+        .filter(|port| is_named(Some(port.name)) || is_named(bond_name(port)))
+        .collect();
+    let named = names(&ports);
+    ports.retain(|port| port.state() != LinkState::Down);
+    reasons.why.push(match (ports.is_empty(), named.as_str()) {
+        (false, _) => format!("data_nics: {}, stated by the site", names(&ports)),
+        (true, "") => "data_nics: none, the site names no port of this host".to_owned(),
+        (true, named) => format!("data_nics: none, no carrier on {named}"),
+    });
+    ports
 }
 
 /// The fastest ports with link; an Ethernet of 10G or more goes before a fabric.
@@ -130,9 +166,13 @@ fn all_of_unknown_speed<'a>(ports: Vec<Port<'a>>, reasons: &mut Reasons) -> Vec<
 fn without_link_state<'a>(all: Vec<Port<'a>>, reasons: &mut Reasons) -> Vec<Port<'a>> {
     let down = |port: &Port<'_>| port.state() == LinkState::Down;
     if !all.is_empty() && all.iter().all(down) {
+        let names = names(&all);
+        reasons.findings.push(format!(
+            "no link on {names}: the node stays stock until a data port has one"
+        ));
         reasons
             .why
-            .push(format!("data_nics: none, no carrier on {}", names(&all)));
+            .push(format!("data_nics: none, no carrier on {names}"));
         return Vec::new();
     }
     let mut ports: Vec<_> = all
@@ -225,20 +265,28 @@ fn note_doubts(chosen: &[Port<'_>], slower: &[Port<'_>], all: &[Port<'_>], best:
         .iter()
         .filter(|port| port.state() == LinkState::Down && port.bond.is_some());
     for port in dead.filter(|port| is_one_bond(&[chosen, &[**port]].concat())) {
-        reasons
-            .findings
-            .push(format!("{} is a leg of the data bond and has no link", port.name));
+        reasons.findings.push(format!(
+            "{} is a leg of the data bond and has no link: the host has the other legs only",
+            port.name
+        ));
     }
-    if best < 10_000 {
-        let idle = all.iter().filter(|port| port.state() == LinkState::Unknown);
-        let idle: Vec<_> = idle
-            .filter(|port| ceiling::mbps(port.nic) != Some(1_000))
-            .collect();
-        if let Some(port) = idle.first() {
-            reasons
-                .findings
-                .push(format!("{} may be faster and shows no link", port.name));
-        }
+    note_idle(all, best, reasons);
+}
+
+/// Ports without link that could be faster than the data port: they count as not there until they have one.
+fn note_idle(all: &[Port<'_>], best: u32, reasons: &mut Reasons) {
+    let faster = |port: &&Port<'_>| ceiling::mbps(port.nic).is_none_or(|ceiling| ceiling > best);
+    let idle: Vec<&str> = all
+        .iter()
+        .filter(|port| port.state() != LinkState::Up && !port.is_fabric() && port.bond.is_none())
+        .filter(faster)
+        .map(|port| port.name)
+        .collect();
+    if best < 25_000 && !idle.is_empty() {
+        reasons.findings.push(format!(
+            "no link is seen on {}, which may be faster; buffers and class are for {best} Mb/s until one has link",
+            idle.join(", ")
+        ));
     }
 }
 
@@ -249,6 +297,8 @@ fn note_unusable(facts: &Facts, reasons: &mut Reasons) {
             .as_deref()
             .or(nic.pci_slot.as_deref())
             .unwrap_or("a port");
-        reasons.findings.push(format!("{name} has no driver"));
+        reasons
+            .findings
+            .push(format!("{name} has no driver, so it is no port of this system"));
     }
 }

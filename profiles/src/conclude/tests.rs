@@ -97,9 +97,10 @@ fn a_bond_is_its_legs_and_its_sum_is_not_the_speed_of_a_flow() {
     };
     let lacp = concluded(&facts("802.3ad"));
     assert_eq!(
-        (lacp.data_nics, lacp.link_mbps),
-        (vec!["p0".to_owned(), "p1".to_owned()], Some(25_000))
+        (lacp.data_nics, lacp.link_mbps, lacp.host_mbps),
+        (vec!["p0".to_owned(), "p1".to_owned()], Some(25_000), Some(50_000))
     );
+    assert_eq!(concluded(&facts("active-backup")).host_mbps, Some(50_000));
     assert_eq!(concluded(&facts("active-backup")).link_mbps, Some(50_000));
 }
 
@@ -127,13 +128,89 @@ fn representors_vfs_of_a_listed_port_and_usb_are_never_data_ports() {
 }
 
 #[test]
-fn a_slot_that_is_slower_than_its_port_is_a_finding() {
-    let seen = concluded(
-        "[[nic]]\nname = 'p0'\nkind = 'physical'\nspeed_mbps = 100000\npcie_gts = 8.0\npcie_width = 8\n",
-    );
+fn a_slot_that_is_slower_than_its_port_is_a_finding_and_limits_it() {
+    let port =
+        "[[nic]]\nname = 'p0'\nkind = 'physical'\nspeed_mbps = 100000\npcie_gts = 8.0\npcie_width = 8\n";
+    let seen = concluded(port);
     assert_eq!(
         seen.findings,
-        ["PCIe of p0 is 8 GT/s x8, 63 Gb/s: less than its link of 100000 Mb/s"]
+        [
+            "PCIe of p0 is 8 GT/s x8, 63 Gb/s: less than its link of 100000 Mb/s; its settings are left alone, none of \
+          them lifts that; move the card to a wider slot"
+        ]
+    );
+    assert_eq!(seen.limited["p0"], "its slot carries 63 Gb/s, less than its link");
+    let trained = concluded(&format!("{port}pcie_gts_max = 16.0\npcie_width_max = 16\n"));
+    assert!(
+        trained.findings[0]
+            .ends_with("it could be 16 GT/s x16: reseat the card, or look at the settings of the slot"),
+        "{:?}",
+        trained.findings
+    );
+    let enough = concluded(
+        &port
+            .replace("100000", "25000")
+            .replace("width = 8", "width = 8\npcie_width_max = 16"),
+    );
+    assert!(
+        enough.limited.is_empty() && enough.findings[0].ends_with("so nothing is held back"),
+        "{enough:?}"
+    );
+    let guest = concluded(&format!("[host]\nhypervisor = 'kvm'\n{port}"));
+    assert!(guest.limited.is_empty() && guest.findings.is_empty());
+}
+
+#[test]
+fn two_ports_that_share_a_slot_are_told_once() {
+    let port = |name: &str, function: u8| {
+        format!(
+            "[[nic]]\nname = '{name}'\nkind = 'physical'\nspeed_mbps = 100000\npcie_gts = 16.0\npcie_width = 8\n\
+             pci_slot = '0000:16:00.{function}'\n"
+        )
+    };
+    let seen = concluded(&format!("{}{}", port("p0", 0), port("p1", 1)));
+    assert_eq!(
+        seen.findings,
+        [
+            "PCIe of p0 is 16 GT/s x8, 126 Gb/s, for 2 ports with 200000 Mb/s together: one at a time reaches its speed"
+        ]
+    );
+    assert_eq!((seen.link_mbps, seen.host_mbps), (Some(100_000), Some(200_000)));
+}
+
+#[test]
+fn an_ice_without_its_package_is_limited_and_says_what_to_do() {
+    let port = "[[nic]]\nname = 'p0'\nkind = 'physical'\ndriver = 'ice'\nspeed_mbps = 100000\n\
+        rings = { rx = 2048 }\nchannels = { combined = 1 }\n";
+    let seen = concluded(port);
+    assert!(
+        seen.findings[0].starts_with("p0 is in safe mode, without its DDP package: one queue"),
+        "{seen:?}"
+    );
+    assert_eq!(seen.limited["p0"], "its driver is in safe mode");
+    for healthy in [
+        port.replace("combined = 1", "combined = 64"),
+        format!("{port}coalesce = {{ adaptive_rx = true }}\n"),
+        port.replace("'ice'", "'iavf'"),
+    ] {
+        assert!(concluded(&healthy).limited.is_empty(), "{healthy}");
+    }
+}
+
+#[test]
+fn ports_without_link_that_may_be_faster_are_named_with_what_follows() {
+    let facts = "[[nic]]\nname = 'eno1'\nkind = 'physical'\ndriver = 'tg3'\nspeed_mbps = 1000\n\
+        [[nic]]\nname = 'ens1'\nkind = 'physical'\ndriver = 'mlx5_core'\ncarrier = false\n";
+    assert_eq!(
+        concluded(facts).findings,
+        [
+            "no link is seen on ens1, which may be faster; buffers and class are for 1000 Mb/s until one has link"
+        ]
+    );
+    let down = facts.replace("speed_mbps = 1000", "operstate = 'down'");
+    assert_eq!(
+        concluded(&down).findings,
+        ["no link on eno1, ens1: the node stays stock until a data port has one"]
     );
 }
 
@@ -281,4 +358,72 @@ fn an_address_on_a_bridge_above_a_slower_port_puts_the_faster_one_in_doubt() {
     assert!(seen.cannot_tell.contains(&"data_nic".to_owned()), "{seen:?}");
     let idle = concluded(&facts.replace("addr_scope = 'public'\n", ""));
     assert!(!idle.cannot_tell.contains(&"data_nic".to_owned()), "{idle:?}");
+}
+
+#[test]
+fn what_the_site_states_answers_what_cannot_be_told() {
+    let facts = "[[nic]]\nname = 'ens1'\nkind = 'physical'\ndriver = 'mlx5_core'\n\
+        [[nic]]\nname = 'ens2'\nkind = 'physical'\ndriver = 'ice'\n\
+        [[nic]]\nname = 'usb0'\nkind = 'physical'\ndriver = 'cdc_ether'\n\
+        [[block]]\nname = 'sda'\ntransport = 'raid'\nsize = '20T'\n";
+    let seen = concluded(facts);
+    assert_eq!(
+        seen.questions(),
+        [
+            "which interfaces carry the data? (key `data_nics` in site.toml)",
+            "what is the speed of the data link? (key `link_mbps` in site.toml)",
+            "what holds the data? (key `storage_class` in site.toml)",
+            "is this host a guest? (key `virtualised` in site.toml)",
+        ]
+    );
+    let site: SiteFile = toml::from_str(
+        "data_nics = ['ens2']\nlink_mbps = 100000\nstorage_class = 'nfs'\nvirtualised = 'no'\n",
+    )
+    .unwrap();
+    let stated = concluded_at(facts, site.clone());
+    assert!(stated.questions().is_empty(), "{stated:?}");
+    assert_eq!(
+        (
+            stated.data_nics,
+            stated.link_mbps,
+            stated.storage_class,
+            stated.virtualised.guest
+        ),
+        (
+            vec!["ens2".to_owned()],
+            Some(100_000),
+            StorageClass::Nfs,
+            Guest::No
+        )
+    );
+    let wrong = SiteFile {
+        data_nics: Some(vec!["usb0".to_owned()]),
+        ..site
+    };
+    let seen = concluded_at(&format!("[host]\nhypervisor = 'kvm'\n{facts}"), wrong);
+    assert!(seen.data_nics.is_empty());
+    assert_eq!(
+        seen.findings,
+        [
+            "virtualised is no by the site's word, and hypervisor kvm speaks against it",
+            "usb0 carries the data by the site's word, and is no port of this host that can",
+        ]
+    );
+}
+
+#[test]
+fn a_bond_that_the_site_names_stands_for_its_legs_with_link() {
+    let facts = "[[nic]]\nname = 'bond0'\nkind = 'bond'\nmembers = ['p0', 'p1']\noperstate = 'up'\n\
+        [[nic]]\nname = 'p0'\nkind = 'physical'\nmaster = 'bond0'\nspeed_mbps = 25000\n\
+        [[nic]]\nname = 'p1'\nkind = 'physical'\nmaster = 'bond0'\ncarrier = false\n\
+        [[nic]]\nname = 'p2'\nkind = 'physical'\nspeed_mbps = 100000\n";
+    let site = SiteFile {
+        data_nics: Some(vec!["bond0".to_owned()]),
+        ..SiteFile::default()
+    };
+    let seen = concluded_at(facts, site);
+    assert_eq!(
+        (seen.data_nics, seen.link_mbps),
+        (vec!["p0".to_owned()], Some(25_000))
+    );
 }

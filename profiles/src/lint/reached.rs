@@ -4,7 +4,7 @@ use crate::catalog::Catalog;
 use crate::conclude::{Conclusions, Guest, SpeedClass, StorageClass, Virtualised};
 use crate::matching::select;
 use crate::site::{Role, Site};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Names of profiles.
 #[derive(Debug, Default)]
@@ -75,6 +75,8 @@ fn speeds(catalog: &Catalog) -> BTreeSet<u32> {
 
 fn host(mbps: u32, storage_class: StorageClass, guest: Guest, driver: Option<String>) -> Conclusions {
     Conclusions {
+        host_mbps: None,
+        limited: BTreeMap::new(),
         data_nics: vec!["data".to_owned()],
         drivers: driver.into_iter().collect(),
         speed_class: SpeedClass::of(mbps),

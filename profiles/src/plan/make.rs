@@ -157,6 +157,9 @@ impl Draft {
         if line.definition.owner == Owner::Tuned && !self.has_tuned {
             return leave(None, "its owner, our tuned profile, is not in the plan");
         }
+        if let Some(why) = inputs.limited(knob) {
+            return leave(found(inputs.target, knob).ok(), why);
+        }
         match inputs.wanted(line, knob) {
             Ok(wanted) => {
                 let only_raise = line.only_raise || wanted.lowered.is_some();

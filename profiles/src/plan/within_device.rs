@@ -43,6 +43,16 @@ impl Inputs<'_> {
             .unwrap_or(definition.disrupts)
     }
 
+    /// Why the settings of a port are left alone as a whole: its card is limited, and none of them lifts that. The MTU is
+    /// no matter of speed.
+    pub(super) fn limited(&self, knob: &KnobId) -> Option<&str> {
+        let KnobId::Nic(device, key) = knob else {
+            return None;
+        };
+        let name = self.nic(device)?.name.as_ref().filter(|_| key != "mtu")?;
+        self.seen.limited.get(name).map(String::as_str)
+    }
+
     /// The bond or team that a NIC is a leg of.
     pub(super) fn bond_above(&self, knob: &KnobId) -> Option<&str> {
         let nic = self.nic(knob.device()?)?;

@@ -32,12 +32,14 @@ struct Explained {
     speed_class: SpeedClass,
     link_mbps: Option<u32>,
     link_stated: bool,
+    host_mbps: Option<u32>,
     storage_class: StorageClass,
     data_disks: Vec<String>,
     virtualised: Guest,
     virtualised_sign: String,
     numa_node: Option<i64>,
     cannot_tell: Vec<String>,
+    ask: Vec<String>,
     findings: Vec<String>,
     profile: Option<String>,
     why: Vec<String>,
@@ -63,6 +65,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), Failure> {
 
 impl Explained {
     fn of(seen: Conclusions, selection: Selection<'_>, plan: Option<Plan>) -> Self {
+        let ask = seen.questions();
         let mut why = seen.why;
         why.push(format!("profile: {}", selection.why));
         Self {
@@ -70,12 +73,14 @@ impl Explained {
             speed_class: seen.speed_class,
             link_mbps: seen.link_mbps,
             link_stated: seen.link_stated,
+            host_mbps: seen.host_mbps,
             storage_class: seen.storage_class,
             data_disks: seen.data_disks,
             virtualised: seen.virtualised.guest,
             virtualised_sign: seen.virtualised.sign,
             numa_node: seen.numa_node,
             cannot_tell: seen.cannot_tell,
+            ask,
             findings: seen.findings,
             profile: selection.chosen.map(|profile| profile.name.clone()),
             why,
@@ -98,19 +103,35 @@ impl Explained {
         if !self.cannot_tell.is_empty() {
             writeln!(text, "not certain: {}", self.cannot_tell.join(", "))?;
         }
+        for question in &self.ask {
+            writeln!(text, "ask: {question}")?;
+        }
         for finding in &self.findings {
             writeln!(text, "finding: {finding}")?;
         }
-        let others = self
-            .ranked
-            .iter()
-            .filter(|ranked| Some(&ranked.name) != self.profile.as_ref());
-        for ranked in others {
-            writeln!(text, "not {}: {}", ranked.name, against(ranked))?;
-        }
+        self.write_others(text)?;
         self.plan.iter().try_for_each(|plan| write_plan(text, plan))
     }
 }
+
+impl Explained {
+    /// The nearest of the other profiles; the rest is in the JSON answer.
+    fn write_others(&self, text: &mut String) -> std::fmt::Result {
+        let is_other = |ranked: &&Ranked| Some(&ranked.name) != self.profile.as_ref();
+        let others: Vec<&Ranked> = self.ranked.iter().filter(is_other).collect();
+        let nearest = others.len().min(NEAREST);
+        for ranked in &others[..nearest] {
+            writeln!(text, "not {}: {}", ranked.name, against(ranked))?;
+        }
+        match others.len() - nearest {
+            0 => Ok(()),
+            more => writeln!(text, "not {more} others, which fit less (all of them: --json)"),
+        }
+    }
+}
+
+/// How many of the profiles that were not chosen are told of.
+const NEAREST: usize = 5;
 
 fn against(ranked: &Ranked) -> String {
     match ranked.against.is_empty() {

@@ -8,6 +8,7 @@ mod dmi;
 
 use super::Reasons;
 use crate::facts::{Facts, Host};
+use crate::site::{Site, YesNo};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -42,7 +43,32 @@ impl fmt::Display for Guest {
     }
 }
 
-pub(super) fn conclude(facts: &Facts, reasons: &mut Reasons) -> Virtualised {
+pub(super) fn conclude(facts: &Facts, site: &Site, reasons: &mut Reasons) -> Virtualised {
+    match site.virtualised {
+        Some(answer) => stated(answer, facts, reasons),
+        None => seen(facts, reasons),
+    }
+}
+
+/// The site's word, and what speaks against it.
+fn stated(answer: YesNo, facts: &Facts, reasons: &mut Reasons) -> Virtualised {
+    let guest = match answer {
+        YesNo::Yes => Guest::Yes,
+        YesNo::No => Guest::No,
+    };
+    let seen = decide(facts);
+    if seen.certain && seen.guest != guest {
+        reasons.findings.push(format!(
+            "virtualised is {guest} by the site's word, and {} speaks against it",
+            seen.sign
+        ));
+    }
+    let sign = "stated by the site".to_owned();
+    reasons.why.push(format!("virtualised: {guest}, {sign}"));
+    Virtualised { guest, sign }
+}
+
+fn seen(facts: &Facts, reasons: &mut Reasons) -> Virtualised {
     let Decision { guest, sign, certain } = decide(facts);
     if !certain {
         reasons.unsure("virtualised");

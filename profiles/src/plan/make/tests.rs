@@ -347,6 +347,26 @@ fn what_is_known_of_a_driver_lowers_a_value_or_leaves_it_out() {
 }
 
 #[test]
+fn a_card_in_a_slot_that_is_too_narrow_is_left_alone_and_the_rest_is_not() {
+    let narrow = SERVER.replace("pci_slot", "pcie_gts = 8.0\npcie_width = 8\npci_slot");
+    let plan = planned(
+        "dtn-100g-nvme",
+        &narrow,
+        &site("role = 'dtn'\nmtu = 9000"),
+        &stock(),
+    );
+    for key in ["ring.rx", "ring.tx", "coalesce.adaptive-tx"] {
+        assert_eq!(
+            skip_of(&plan, &format!("nic/NIC:{key}")),
+            "its slot carries 63 Gb/s, less than its link"
+        );
+    }
+    for knob in ["nic/NIC:mtu", "qdisc/NIC:leaf", "sysctl:net.ipv4.tcp_rmem"] {
+        assert!(step_of(&plan, knob).is_some(), "{knob}");
+    }
+}
+
+#[test]
 fn what_a_host_lacks_is_skipped_with_the_reason() {
     let mut target = stock();
     let mut set = |knob: &str, reading| {
