@@ -1,5 +1,5 @@
-//! Labels on the real kernel: sysctls, an MTU and a qdisc of a namespace are saved, changed and put back; and the agent's
-//! own binary is killed at every line of a restore's journal and after every write.
+//! Labels on the real kernel: sysctls, an MTU and a qdisc of a namespace are saved, changed and put back; and the
+//! agent's own binary is killed at every line of a restore's journal and after every write.
 //!
 //! The namespace has empty directories of its own for `/run`, `/etc` and `/var/lib`, so that the binary works on the
 //! live kernel and leaves nothing on the machine.
@@ -12,7 +12,7 @@ mod namespace;
 use dtn_firstboot::door::{Door, Doors};
 use dtn_firstboot::host::Host;
 use dtn_firstboot::labels::restore;
-use dtn_firstboot::labels::{Devices, capture};
+use dtn_firstboot::labels::{Devices, Outcome, capture};
 use dtn_firstboot::netdev;
 use dtn_firstboot::trial::OnFailure;
 use dtnforge_profiles::facts::Facts;
@@ -167,7 +167,7 @@ fn saved(doors: &Doors, names: &[&str]) -> dtnforge_profiles::label::Snapshot {
     )
 }
 
-fn put_back(doors: &Doors, snapshot: &dtnforge_profiles::label::Snapshot) -> restore::Outcome {
+fn put_back(doors: &Doors, snapshot: &dtnforge_profiles::label::Snapshot) -> Outcome {
     let host = Host::live();
     let plan = restore::plan(&host, doors, snapshot);
     restore::restore(&host, doors, snapshot, plan, OnFailure::GoOn).unwrap()

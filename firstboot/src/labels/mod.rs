@@ -5,9 +5,11 @@
 //! answer about a restore says so.
 
 pub mod capture;
+mod outcome;
 pub mod restore;
 pub mod store;
 mod text;
 
 pub use capture::{Devices, capture};
+pub use outcome::{AtBoot, Failed, Outcome, Restored};
 pub use text::{Listed, render_differences, render_list, render_plan, render_report};

@@ -1,23 +1,20 @@
-//! Putting a label back: what may be written now, the transaction, and what a boot makes of it afterwards.
+//! Putting a label back: what may be written now, and the transaction.
 
+use super::Outcome;
 use crate::door::Door;
 use crate::host::Host;
 use crate::netdev;
 use crate::notify;
-use crate::owner::{self, Owners};
 use crate::people;
 use crate::trial::files::{self, Set};
 use crate::trial::{
-    self, BeginError, Goal, JOURNAL_PATH, OnFailure, RESTORE_JOURNAL_PATH, RecoverError, RestoreReport,
-    Transaction, WITHDRAWAL_PATH,
+    self, BeginError, Goal, JOURNAL_PATH, OnFailure, RESTORE_JOURNAL_PATH, RecoverError, Transaction,
+    WITHDRAWAL_PATH,
 };
-use dtnforge_profiles::audit::Setter;
 use dtnforge_profiles::knob::{Disrupts, KnobDef, KnobId};
 use dtnforge_profiles::label::{RestorePlan, Snapshot, restore_plan};
 use dtnforge_profiles::plan::Reading;
 use dtnforge_profiles::state::State;
-use dtnforge_profiles::value::Value;
-use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Why a label is not put back. Nothing was written.
@@ -35,54 +32,6 @@ pub enum Refusal {
     /// The journal could not be made.
     #[error("{0}")]
     Begin(#[from] BeginError),
-}
-
-/// What a restore did, for an answer.
-#[derive(Debug, Serialize)]
-pub struct Outcome {
-    /// What was planned.
-    pub plan: RestorePlan,
-    /// Knobs that have their saved value now, written and read back.
-    pub restored: Vec<Restored>,
-    /// Knobs that were refused or did not keep their value.
-    pub failed: Vec<Failed>,
-    /// Whether everything was taken back, because one knob failed or somebody stopped it.
-    pub taken_back: bool,
-    /// What could not be shown to be as before after that, one sentence each.
-    pub unverified: Vec<String>,
-    /// What sets a restored knob to another value at the next boot: files are not changed.
-    pub at_boot: Vec<AtBoot>,
-}
-
-/// A knob that was put back.
-#[derive(Debug, Serialize)]
-pub struct Restored {
-    /// The knob.
-    pub knob: KnobId,
-    /// Its device, for people.
-    pub device: Option<String>,
-    /// What it reads now.
-    pub now: Value,
-}
-
-/// A knob that was not.
-#[derive(Debug, Serialize)]
-pub struct Failed {
-    /// The knob.
-    pub knob: KnobId,
-    /// What happened.
-    pub why: String,
-    /// What it reads, when it is not as it was before either.
-    pub left_as: Option<String>,
-}
-
-/// A file that has another value.
-#[derive(Debug, Serialize)]
-pub struct AtBoot {
-    /// The knob.
-    pub knob: KnobId,
-    /// What sets it.
-    pub setter: Setter,
 }
 
 /// Whether a label may be put back now.
@@ -169,72 +118,11 @@ pub fn restore(
     let kept: Vec<Goal> = plan.as_saved.iter().filter_map(goal).collect();
     let mut transaction = Transaction::begin(host, doors, &host.path(RESTORE_JOURNAL_PATH))?;
     let report = transaction.restore(&wanted, &kept, on_failure, &notify::stop_asked);
-    let outcome = outcome(host, doors, plan, report);
-    // A journal that tells of values which could not be put back stays, so that `recover` tries once more.
-    if outcome.unverified.is_empty()
-        && let Err(error) = transaction.finish()
-    {
-        log::warn!("{error}");
+    let outcome = Outcome::of(host, doors, plan, report);
+    // What could not be taken back as a whole stays in the journal, so that `recover` tries once more.
+    let stays = outcome.taken_back && !outcome.unverified.is_empty();
+    if !stays && let Err(error) = transaction.finish() {
+        log::warn!("{error}: the next start of the agent takes this restore back");
     }
     Ok(outcome)
-}
-
-fn outcome(host: &Host, doors: &dyn Door, plan: RestorePlan, report: RestoreReport) -> Outcome {
-    let values: BTreeMap<_, _> = match report.taken_back {
-        Some(_) => BTreeMap::new(),
-        None => report
-            .restored
-            .iter()
-            .map(|it| (it.knob.clone(), it.now.clone()))
-            .collect(),
-    };
-    if !values.is_empty()
-        && let Err(error) = owner::write_restored(host, plan.label.as_str(), values.clone())
-    {
-        // Only the name of the owner is lost: an audit then says "by hand".
-        log::warn!("{error}");
-    }
-    let left_as = report
-        .failed
-        .iter()
-        .filter_map(|failure| Some((failure, failure.left_as.clone()?)));
-    let mut unverified: Vec<String> = left_as
-        .map(|(failure, now)| format!("{} is left as {now}", failure.knob))
-        .collect();
-    unverified.extend(report.taken_back.iter().flat_map(|back| back.problems()));
-    Outcome {
-        at_boot: at_boot(host, doors, &values),
-        restored: values
-            .into_iter()
-            .map(|(knob, now)| Restored {
-                device: people::device_name(host, &knob),
-                knob,
-                now,
-            })
-            .collect(),
-        failed: report
-            .failed
-            .into_iter()
-            .map(|failure| Failed {
-                knob: failure.knob,
-                why: failure.error.to_string(),
-                left_as: failure.left_as,
-            })
-            .collect(),
-        taken_back: report.taken_back.is_some(),
-        unverified,
-        plan,
-    }
-}
-
-/// What sets these knobs to other values at the next boot.
-fn at_boot(host: &Host, doors: &dyn Door, values: &BTreeMap<KnobId, Value>) -> Vec<AtBoot> {
-    let owners = Owners::read(host, doors, None);
-    let of = |(knob, now): (&KnobId, &Value)| {
-        Some(AtBoot {
-            knob: knob.clone(),
-            setter: owners.of_others_at_boot(knob, now)?,
-        })
-    };
-    values.iter().filter_map(of).collect()
 }

@@ -1,6 +1,6 @@
 //! Labels for people.
 
-use super::restore::Outcome;
+use super::Outcome;
 use crate::host::Host;
 use crate::people;
 use dtnforge_profiles::knob::KnobId;

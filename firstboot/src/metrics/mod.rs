@@ -1,5 +1,5 @@
-//! What this node is, for node_exporter's textfile collector: `dtn-firstboot metrics`, and a file that is replaced at the
-//! end of each run and of each command that changes something.
+//! What this node is, for node_exporter's textfile collector: `dtn-firstboot metrics`, and a file that is replaced
+//! at the end of each run and of each command that changes something.
 //!
 //! The file is `dtnforge.prom` in the directory that the site names (`metrics_dir` in `site.toml`). Where there is no
 //! such directory there is no node_exporter, and nothing is written. A daemon of ours would be the other way, and this

@@ -40,8 +40,8 @@ pub(super) fn against_us(claims: &[Claim], good: &[&Value], tuned_is_ours: bool)
         .map(Claim::setter)
 }
 
-/// What of others sets another value than `now` at boot: the last claim that neither the agent makes nor a file that the
-/// boot does not read.
+/// What of others sets another value than `now` at boot: the last claim that is neither the agent's nor of a file
+/// that the boot does not read.
 pub(super) fn of_others_at_boot(claims: &[Claim], now: &Value) -> Option<Setter> {
     let is_others = |claim: &&Claim| {
         !matches!(

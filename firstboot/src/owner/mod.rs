@@ -48,8 +48,8 @@ pub struct Owners {
     commands: units::Commands,
 }
 
-/// Names the owner of each value that is not the committed one. `plan` is the committed one where its values were put in
-/// place in this boot. Drift is reported and never fought.
+/// Names the owner of each value that is not the committed one. `plan` is the committed one where its values were put
+/// in place in this boot. Drift is reported and never fought.
 pub fn explain(host: &Host, doors: &dyn Door, plan: Option<&Plan>, knobs: &mut [ActiveKnob]) {
     if knobs.iter().all(|knob| knob.ok) {
         return;

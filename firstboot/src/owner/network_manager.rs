@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn a_connection_speaks_for_its_port() {
-        let text = "[connection]\nid=data\ninterface-name=eth0\n[ethernet]\nmtu=9000\n[ethtool]\nring-rx=8192\nfeature-lro=false\n";
+        let text = "[connection]\nid=data\ninterface-name=eth0\n[ethernet]\nmtu=9000\n\
+            [ethtool]\nring-rx=8192\nfeature-lro=false\n";
         let entries = ini::parse(text);
         let file = ConfFile {
             name: "data.nmconnection".into(),

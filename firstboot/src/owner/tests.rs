@@ -161,7 +161,8 @@ fn a_ring_belongs_to_a_rule_a_unit_or_a_hand() {
         ),
         (
             "/etc/systemd/system/ethtool-persist.service",
-            "[Service]\nType=oneshot\nExecStart=/sbin/ethtool -G eth0 rx 8192\nExecStart=/sbin/tc qdisc replace dev eth0 root fq\n",
+            "[Service]\nType=oneshot\nExecStart=/sbin/ethtool -G eth0 rx 8192\n\
+             ExecStart=/sbin/tc qdisc replace dev eth0 root fq\n",
         ),
         ("/etc/rc.local", "#!/bin/sh\nip link set eth0 mtu 9000\n"),
     ]);
