@@ -37,7 +37,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Looks into a missing network, when a commit is in place that may be the cause. `None` when the run goes on as usual.
 ///
 /// # Errors
-/// When what was decided cannot be stored.
+/// When what the experiment left cannot be cleared away.
 pub(super) fn look_into(context: &mut Context) -> anyhow::Result<Option<End>> {
     look_into_by(context, &SystemClock::default())
 }
@@ -67,7 +67,7 @@ fn look_into_by(context: &mut Context, clock: &dyn Clock) -> anyhow::Result<Opti
     let knobs = commit.plan.steps.len();
     match outcome {
         Outcome::Guilty { with } => reject(context, &commit, &with, arms),
-        Outcome::Unverified(what) => unverified(context, &commit, what),
+        Outcome::Unverified(what) => Ok(Some(unverified(context, &commit, what))),
         Outcome::CameBack { astray } => {
             let sentence =
                 format!("the network was missing ({lost}) and came back by itself; the commit stays");
@@ -149,19 +149,20 @@ fn known(context: &Context, commit: &Commit) -> Known {
     Known::of(&commit.verdict.checks).renamed(&renamed.collect())
 }
 
-/// A guilty commit: the rejection is on disk before its files and its journal go.
+/// A guilty commit: the rejection is on disk before its files and its journal go. Where it cannot be stored the plan
+/// stays out all the same, so that the node can be reached; the next boot has the commit again, and looks again.
 fn reject(
     context: &mut Context,
     commit: &Commit,
     with: &Loss,
     arms: PlanArms<'_>,
 ) -> anyhow::Result<Option<End>> {
+    let (profile, knobs) = (&commit.profile, commit.plan.steps.len());
     let reason = format!(
-        "the node loses its network with {} in place ({with}), and has it without; seen twice",
-        commit.profile
+        "the node loses its network with {profile} in place ({with}), and has it without; seen twice"
     );
     let rejection = Rejection {
-        profile: commit.profile.clone(),
+        profile: profile.clone(),
         layer: commit.layer.clone(),
         site: commit.site.clone(),
         reason: reason.clone(),
@@ -170,35 +171,38 @@ fn reject(
         at: Context::now(),
         previous: None,
     };
-    context.enter(State::Rejected(Box::new(rejection)), &reason)?;
+    let stored = context.enter(State::Rejected(Box::new(rejection)), &reason);
     files::adopt(&context.host)?;
     arms.finish()?;
-    let knobs = commit.plan.steps.len();
-    context.tell(
-        Level::Warn,
-        events::ROLLED_BACK,
-        &commit.profile,
-        &format!("taken out of the running system, {knobs} knobs read back as before the commit"),
-    );
-    let sentence = format!(
-        "rejected {}: {reason}; stock, {knobs} knobs read back as before",
-        commit.profile
-    );
+    let taken_out = format!("taken out of the running system, {knobs} knobs read back as before the commit");
+    context.tell(Level::Warn, events::ROLLED_BACK, profile, &taken_out);
+    let sentence = format!("rejected {profile}: {reason}; stock, {knobs} knobs read back as before");
+    let sentence = match stored {
+        Ok(()) => sentence,
+        Err(error) => format!("{sentence}; only in this boot, because it cannot be stored: {error}"),
+    };
     Ok(Some(End::with(Exit::Rejected, sentence)))
 }
 
-fn unverified(context: &mut Context, commit: &Commit, what: Vec<String>) -> anyhow::Result<Option<End>> {
+/// What did not come out is a state of its own, worth one reboot; without that state on disk the next boot would come
+/// here again, so then there is none.
+fn unverified(context: &mut Context, commit: &Commit, what: Vec<String>) -> End {
+    let problems = what.join(", ");
     let sentence = format!(
-        "{} was taken out because there is no network, and that could not be verified: {}",
-        commit.profile,
-        what.join(", ")
+        "{} was taken out because there is no network, and that could not be verified: {problems}",
+        commit.profile
     );
-    context.enter(State::RollbackUnverified { what }, &sentence)?;
+    let stored = context.enter(State::RollbackUnverified { what }, &sentence);
     context.tell(Level::Error, events::ROLLED_BACK, &commit.profile, &sentence);
-    Ok(Some(End {
-        reboot: true,
+    let reboot = stored.is_ok();
+    let sentence = match stored {
+        Ok(()) => sentence,
+        Err(error) => format!("{sentence}; no reboot, because that cannot be stored: {error}"),
+    };
+    End {
+        reboot,
         ..End::with(Exit::RollbackUnverified, sentence)
-    }))
+    }
 }
 
 /// The commit stays. The sentence goes into the history and the record of this boot.

@@ -389,6 +389,33 @@ fn a_journal_that_is_in_the_way_is_told_and_the_commit_stays() {
     );
 }
 
+#[test]
+fn a_state_that_cannot_be_stored_leaves_the_node_reachable_and_never_rebooting() {
+    let full = |node: &Node| fs::create_dir_all(node.host.path("/etc/dtnforge/state.json.new")).unwrap();
+    let guilty = node(good_commit());
+    full(&guilty);
+    let (end, _) = guilty.look_into(&|node, _| !node.is_tuned());
+    let end = end.unwrap();
+    assert_eq!((end.exit, end.reboot), (Exit::Rejected, false));
+    let said = "only in this boot, because it cannot be stored: cannot write";
+    assert!(end.sentence.contains(said), "{}", end.sentence);
+    assert_eq!(guilty.values(), STOCK);
+    guilty.is_settled(false);
+
+    let mut commit = good_commit();
+    let foreign = Undo::DelQdisc { before: "60".into() };
+    commit.stock.insert(knob("sysctl:vm.swappiness"), foreign);
+    let stuck = node(commit);
+    full(&stuck);
+    let end = stuck.look_into(&|_, _| false).0.unwrap();
+    assert_eq!((end.exit, end.reboot), (Exit::RollbackUnverified, false));
+    assert!(
+        end.sentence.contains("no reboot, because that cannot be stored"),
+        "{}",
+        end.sentence
+    );
+}
+
 /// Takes the plan out in a process that dies.
 fn die_with_the_plan_out(node: &Node) {
     let doors = Doors::new(&node.host);
