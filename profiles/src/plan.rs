@@ -145,6 +145,31 @@ pub struct Skipped {
     pub group: Group,
     /// Why it is not done: unsupported here, already so, group held, no such device.
     pub why: String,
+    /// Set when it is not done because the host had what the profile wants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub met: Option<Met>,
+}
+
+/// What a profile wants of a knob that had it before the plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Met {
+    /// The wanted value.
+    pub wanted: Value,
+    /// Whether a larger one is as good, because the value is only ever raised.
+    pub or_more: bool,
+}
+
+impl Met {
+    /// Whether a value is still what the profile wants.
+    pub fn by(&self, now: &Value) -> bool {
+        let size = |value: &Value| value.integers().and_then(|fields| fields.last().copied());
+        let more = || {
+            size(now)
+                .zip(size(&self.wanted))
+                .is_some_and(|(now, wanted)| now >= wanted)
+        };
+        *now == self.wanted || (self.or_more && more())
+    }
 }
 
 impl Plan {
@@ -162,5 +187,23 @@ impl Plan {
             .into_iter()
             .filter(|group| self.steps.iter().any(|step| step.group == *group))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_is_only_raised_may_grow_and_any_other_has_to_stay() {
+        let met = |wanted: &str, or_more| Met {
+            wanted: wanted.into(),
+            or_more,
+        };
+        assert!(met("4096 131072 6291456", true).by(&"4096 87380 16777216".into()));
+        assert!(!met("1048576", true).by(&"212992".into()));
+        assert!(!met("10", false).by(&"60".into()));
+        assert!(met("cubic", true).by(&"cubic".into()));
+        assert!(!met("cubic", true).by(&"bbr".into()));
     }
 }

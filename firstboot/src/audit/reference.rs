@@ -6,8 +6,10 @@ use crate::host::Host;
 use crate::target;
 use crate::trial;
 use dtnforge_profiles::audit::{Against, RowVerdict};
-use dtnforge_profiles::plan::{self, Plan, Reading, Skipped, Step, Target};
+use dtnforge_profiles::knob::{KnobId, definition_of};
+use dtnforge_profiles::plan::{self, Origin, Plan, Reading, Skipped, Step, Target};
 use dtnforge_profiles::state::Commit;
+use dtnforge_profiles::value::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -32,36 +34,72 @@ pub(super) struct Entry {
     pub(super) step: Step,
     pub(super) reading: Reading,
     pub(super) verdict: RowVerdict,
+    /// Whether a commit of ours wrote it.
+    pub(super) is_ours: bool,
     /// Why it is as it is, where that needs words.
     pub(super) note: Option<String>,
 }
 
-/// The committed plan.
+/// The committed plan: what it wrote, and what the host had already when it was made.
 pub(super) fn of_commit(commit: &Commit, doors: &Doors) -> Reference {
-    let entry = |step: &Step| {
-        let reading = read(doors, step);
-        let verdict = match &reading {
-            Reading::Is(now) if trial::fits(&step.knob, &step.from, &step.to, now) => RowVerdict::Ok,
-            Reading::Is(_) => RowVerdict::Differs,
-            _ => RowVerdict::Missing,
-        };
-        Entry {
-            step: step.clone(),
-            reading,
-            verdict,
-            note: None,
-        }
-    };
     let plan = &commit.plan;
+    let written = plan.steps.iter().map(|step| of_step(doors, step));
+    let (met, skipped): (Vec<&Skipped>, Vec<&Skipped>) = plan.skipped.iter().partition(|it| it.met.is_some());
+    let met = met.into_iter().filter_map(|skipped| of_met(doors, skipped));
     Reference {
         against: Against::Commit,
         profile: commit.profile.clone(),
         layer: commit.layer.to_string(),
         why: commit.verdict.sentence.clone(),
-        entries: plan.steps.iter().map(entry).collect(),
-        skipped: plan.skipped.clone(),
+        entries: written.chain(met).collect(),
+        skipped: skipped.into_iter().cloned().collect(),
         interfaces: plan.interfaces.clone(),
         tuned_is_ours: plan.tuned_conf.is_some(),
+    }
+}
+
+fn of_step(doors: &Doors, step: &Step) -> Entry {
+    let reading = read(doors, &step.knob);
+    Entry {
+        verdict: verdict(&reading, |now| trial::fits(&step.knob, &step.from, &step.to, now)),
+        step: step.clone(),
+        reading,
+        is_ours: true,
+        note: None,
+    }
+}
+
+/// A knob that had the wanted value, so that the commit leaves it alone.
+fn of_met(doors: &Doors, skipped: &Skipped) -> Option<Entry> {
+    let met = skipped.met.as_ref()?;
+    let knob: KnobId = skipped.knob.parse().ok()?;
+    let definition = definition_of(&knob)?;
+    let reading = read(doors, &knob);
+    Some(Entry {
+        verdict: verdict(&reading, |now| met.by(now)),
+        step: Step {
+            knob,
+            from: met.wanted.clone(),
+            to: met.wanted.clone(),
+            lowered: None,
+            group: skipped.group,
+            why: "the host had it before the commit, which does not write it".to_owned(),
+            origin: Origin::default(),
+            source: String::new(),
+            owner: definition.owner,
+            disrupts: definition.disrupts,
+        },
+        reading,
+        is_ours: false,
+        note: Some(format!("{} before the commit", skipped.why)),
+    })
+}
+
+fn verdict(reading: &Reading, is_good: impl Fn(&Value) -> bool) -> RowVerdict {
+    match reading {
+        Reading::Is(now) if is_good(now) => RowVerdict::Ok,
+        Reading::Is(_) => RowVerdict::Differs,
+        _ => RowVerdict::Missing,
     }
 }
 
@@ -127,40 +165,29 @@ fn entry(wish: Step, change: &Plan, target: &Target) -> Entry {
             step: step.clone(),
             reading,
             verdict: RowVerdict::Differs,
+            is_ours: false,
             note: None,
         };
     }
     let name = wish.knob.to_string();
-    let why = change
-        .skipped
-        .iter()
-        .find(|skipped| skipped.knob == name)
-        .map(|skipped| skipped.why.clone());
-    let verdict = match &reading {
-        Reading::Is(now) if suffices(now, &wish) => RowVerdict::Ok,
-        _ => RowVerdict::NotApplied,
-    };
+    let left = change.skipped.iter().find(|skipped| skipped.knob == name);
+    let is_met = left.is_some_and(|left| left.met.is_some());
     let exactly = reading == Reading::Is(wish.to.clone());
     Entry {
         step: wish,
         reading,
-        verdict,
-        note: why.filter(|_| !exactly),
+        verdict: if is_met {
+            RowVerdict::Ok
+        } else {
+            RowVerdict::NotApplied
+        },
+        is_ours: false,
+        note: left.map(|left| left.why.clone()).filter(|_| !exactly),
     }
 }
 
-/// Whether a value that a trial leaves alone is the wanted one, or one that is larger already.
-fn suffices(now: &dtnforge_profiles::value::Value, wish: &Step) -> bool {
-    let size =
-        |value: &dtnforge_profiles::value::Value| value.integers().and_then(|fields| fields.last().copied());
-    *now == wish.to
-        || size(now)
-            .zip(size(&wish.to))
-            .is_some_and(|(now, wanted)| now > wanted)
-}
-
-fn read(doors: &Doors, step: &Step) -> Reading {
+fn read(doors: &Doors, knob: &KnobId) -> Reading {
     doors
-        .read(&step.knob)
+        .read(knob)
         .unwrap_or_else(|error| Reading::Unsupported(error.to_string()))
 }

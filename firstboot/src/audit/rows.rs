@@ -4,7 +4,7 @@ use super::reference::{Entry, Reference};
 use crate::host::Host;
 use crate::owner::Owners;
 use crate::people;
-use dtnforge_profiles::audit::{Against, Row, RowVerdict};
+use dtnforge_profiles::audit::{Row, RowVerdict};
 use dtnforge_profiles::knob::{KnobId, definition_of};
 use dtnforge_profiles::plan::{Reading, Skipped};
 use dtnforge_profiles::value::Value;
@@ -28,7 +28,7 @@ fn of_entry(host: &Host, owners: &Owners, reference: &Reference, entry: &Entry) 
         Reading::Absent => (None, Some("not there now".to_owned())),
         Reading::Unsupported(why) => (None, Some(why.clone())),
     };
-    let committed = (reference.against == Against::Commit).then_some(&step.to);
+    let committed = entry.is_ours.then_some(&step.to);
     let owner = live.as_ref().map(|live| owners.of(&step.knob, live, committed));
     let lowered = step
         .lowered

@@ -144,6 +144,20 @@ fn drift_of_a_committed_node_is_told_with_its_owner_and_left_alone() {
 }
 
 #[test]
+fn what_the_host_had_before_a_commit_is_held_against_its_profile_too() {
+    let node = Node::committed();
+    let knob = "sysctl:net.ipv4.tcp_congestion_control";
+    let (_, before) = audit(&node);
+    assert_eq!(
+        (&row(&before, knob)["verdict"], &row(&before, knob)["note"]),
+        (&"ok".into(), &"already cubic before the commit".into())
+    );
+    node.write("/proc/sys/net/ipv4/tcp_congestion_control", "bbr\n");
+    let (code, after) = audit(&node);
+    assert_eq!((code, &row(&after, knob)["verdict"]), (3, &"differs".into()));
+}
+
+#[test]
 fn a_nic_that_is_gone_is_missing_under_the_name_that_it_had() {
     let node = Node::committed();
     std::fs::remove_file(node.path("/sys/class/net/eth0")).unwrap();

@@ -72,6 +72,7 @@ impl Plan {
             knob: step.knob.to_string(),
             group: step.group,
             why: why.to_owned(),
+            met: None,
         }));
         self
     }
@@ -99,6 +100,7 @@ impl Plan {
             knob: step.knob.to_string(),
             group: step.group,
             why: reason(step).unwrap_or_default(),
+            met: None,
         }));
         self.modules = modules_of(&kept);
         self.steps = kept;

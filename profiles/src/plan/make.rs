@@ -3,7 +3,7 @@
 use super::devices::Devices;
 use super::origin::Origin;
 use super::wanted::{Inputs, Wanted, module_for, size_of};
-use super::{BootWord, PLAN_SCHEMA, Plan, Reading, Skipped, Step, Target, order};
+use super::{BootWord, Met, PLAN_SCHEMA, Plan, Reading, Skipped, Step, Target, order};
 use crate::catalog::{KnobLine, Profile};
 use crate::conclude::Conclusions;
 use crate::digest::Digest;
@@ -98,6 +98,7 @@ enum Decision {
     Leave {
         live: Option<Value>,
         why: String,
+        met: Option<Met>,
     },
 }
 
@@ -140,7 +141,7 @@ impl Draft {
     fn take_line(&mut self, inputs: &Inputs<'_>, devices: &Devices, line: &KnobLine) {
         let (knobs, missing) = devices.expand(&line.id);
         for why in missing {
-            self.skip(line.id.to_string(), line.definition.group, why);
+            self.skip(line.id.to_string(), line.definition.group, why, None);
         }
         for knob in knobs {
             let decision = self.decide(inputs, line, &knob);
@@ -187,9 +188,9 @@ impl Draft {
                 self.steps
                     .push(step(knob, definition, disrupts, source, from, wanted));
             }
-            Decision::Leave { live, why } => {
+            Decision::Leave { live, why, met } => {
                 self.live.extend(live.map(|live| (knob.clone(), live)));
-                self.skip(knob.to_string(), definition.group, why);
+                self.skip(knob.to_string(), definition.group, why, met);
             }
         }
     }
@@ -205,14 +206,32 @@ impl Draft {
         }
     }
 
-    fn skip(&mut self, knob: String, group: Group, why: String) {
-        self.skipped.push(Skipped { knob, group, why });
+    fn skip(&mut self, knob: String, group: Group, why: String, met: Option<Met>) {
+        let skipped = Skipped {
+            knob,
+            group,
+            why,
+            met,
+        };
+        self.skipped.push(skipped);
     }
 }
 
 fn leave(live: Option<Value>, why: &str) -> Decision {
-    let why = why.to_owned();
-    Decision::Leave { live, why }
+    Decision::Leave {
+        live,
+        why: why.to_owned(),
+        met: None,
+    }
+}
+
+/// Nothing to do, because the host has what is wanted.
+fn leave_met(live: Value, why: String, wanted: Value, or_more: bool) -> Decision {
+    Decision::Leave {
+        live: Some(live),
+        why,
+        met: Some(Met { wanted, or_more }),
+    }
 }
 
 /// What is there now.
@@ -240,7 +259,8 @@ fn compare(target: &Target, knob: &KnobId, wanted: Wanted, only_raise: bool) -> 
         .map(|lowered| format!(" ({} asked, {})", lowered.asked, lowered.why));
     let noted = noted.unwrap_or_default();
     if from == wanted.value {
-        return leave(Some(from), &format!("already {}{noted}", wanted.value));
+        let why = format!("already {}{noted}", wanted.value);
+        return leave_met(from, why, wanted.value, only_raise);
     }
     let larger = match (size_of(&from), size_of(&wanted.value)) {
         (Some(from), Some(to)) => only_raise && from >= to,
@@ -248,7 +268,7 @@ fn compare(target: &Target, knob: &KnobId, wanted: Wanted, only_raise: bool) -> 
     };
     if larger {
         let why = format!("already larger: {from}, and {} is wanted{noted}", wanted.value);
-        return leave(Some(from), &why);
+        return leave_met(from, why, wanted.value, true);
     }
     Decision::Write { from, wanted }
 }
