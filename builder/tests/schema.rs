@@ -7,7 +7,8 @@
 
 use dtnforge::schema::Kind;
 use dtnforge_profiles::catalog::Catalog;
-use serde_json::Value;
+use dtnforge_profiles::site::SiteFile;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -142,6 +143,62 @@ fn every_spec_of_the_project_fits() {
     all_fit(Kind::Spec, "tests/specs");
 }
 
+/// Whether a site's file with this one key is taken.
+fn site_takes(key: &str, value: &Value) -> bool {
+    let file: SiteFile = serde_json::from_value(json!({ key: value })).unwrap();
+    file.check().is_ok()
+}
+
+#[test]
+fn the_ranges_of_site_decisions_are_those_that_their_reader_takes() {
+    let site = Kind::Site.schema().to_value();
+    let spec = Kind::Spec.schema().to_value();
+    let mut compared = Vec::new();
+    let keys = site["properties"].as_object().unwrap().iter();
+    for (key, of) in keys.filter(|(key, _)| *key != "schema") {
+        assert_eq!(
+            *of, spec["$defs"]["SiteFile"]["properties"][key],
+            "{key} in a spec"
+        );
+        let (least, most) = (&of["minimum"], &of["maximum"]);
+        if most.is_null() {
+            continue;
+        }
+        assert!(
+            site_takes(key, least) && site_takes(key, most),
+            "{key}: {least} to {most}"
+        );
+        let outside = match (least.as_i64(), most.as_i64()) {
+            (Some(least), Some(most)) => [json!(least - 1), json!(most + 1)],
+            _ => [
+                json!(least.as_f64().unwrap() - 0.001),
+                json!(most.as_f64().unwrap() + 0.001),
+            ],
+        };
+        assert!(
+            !outside.iter().any(|value| site_takes(key, value)),
+            "{key}: {outside:?} is taken"
+        );
+        compared.push(key.as_str());
+    }
+    assert_eq!(
+        compared,
+        [
+            "budget_s",
+            "link_mbps",
+            "mtu",
+            "rtt_ms",
+            "streams",
+            "throughput_limit"
+        ]
+    );
+    let words = site["properties"]["congestion_control"]["enum"]
+        .as_array()
+        .unwrap();
+    assert!(words.iter().all(|word| site_takes("congestion_control", word)));
+    assert!(!site_takes("congestion_control", &"vegas".into()));
+}
+
 #[test]
 fn a_slip_is_named_where_it_stands() {
     for (kind, text, expected) in [
@@ -159,6 +216,16 @@ fn a_slip_is_named_where_it_stands() {
             Kind::Profile,
             "[match]\nstorage = ['tape']",
             "/match/storage/0: \"tape\" is not one of",
+        ),
+        (
+            Kind::Site,
+            "rtt_ms = 0",
+            "/rtt_ms: 0 is less than the minimum of 1",
+        ),
+        (
+            Kind::Spec,
+            "[site]\nmtu = 900",
+            "/site/mtu: 900 is less than the minimum of 1280",
         ),
         (Kind::Site, "rtt = 100", "'rtt' was unexpected"),
         (

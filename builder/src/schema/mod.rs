@@ -13,7 +13,7 @@ use dtnforge_profiles::site::{SITE_SCHEMA, SiteFile};
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A kind of file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -47,8 +47,14 @@ impl Kind {
         match self {
             Kind::Profile => profile::schema(),
             Kind::Facts => schema_of::<Facts>("Facts of a host, for dtnforge", FACTS_SCHEMA),
-            Kind::Site => schema_of::<SiteFile>("Site decisions of dtnforge", SITE_SCHEMA),
-            Kind::Spec => schema_of::<Written>("Image spec of dtnforge", SPEC_SCHEMA),
+            Kind::Site => with_ranges(
+                schema_of::<SiteFile>("Site decisions of dtnforge", SITE_SCHEMA),
+                "",
+            ),
+            Kind::Spec => with_ranges(
+                schema_of::<Written>("Image spec of dtnforge", SPEC_SCHEMA),
+                "/$defs/SiteFile",
+            ),
         }
     }
 }
@@ -60,7 +66,30 @@ fn schema_of<T: JsonSchema>(title: &str, version: u32) -> Schema {
     let mut schema = generator.into_root_schema_for::<T>();
     schema.insert("title".to_owned(), title.into());
     if let Some(form) = schema.pointer_mut("/properties/schema") {
-        *form = serde_json::json!({ "description": "Form of the file.", "const": version });
+        *form = json!({ "description": "Form of the file.", "const": version });
+    }
+    schema
+}
+
+/// What the type of `site.toml` cannot say of its values; it is checked when the file is read, and a test holds both
+/// against each other.
+fn with_ranges(mut schema: Schema, place: &str) -> Schema {
+    for (key, more) in [
+        ("link_mbps", json!({ "minimum": 1, "maximum": 800_000 })),
+        ("rtt_ms", json!({ "minimum": 1, "maximum": 1000 })),
+        ("streams", json!({ "minimum": 1, "maximum": 256 })),
+        ("mtu", json!({ "minimum": 1280, "maximum": 65_535 })),
+        ("budget_s", json!({ "minimum": 30, "maximum": 900 })),
+        ("throughput_limit", json!({ "minimum": 0.5, "maximum": 1.0 })),
+        (
+            "congestion_control",
+            json!({ "enum": ["cubic", "bbr", "htcp", "reno"] }),
+        ),
+    ] {
+        let value = schema.pointer_mut(&format!("{place}/properties/{key}"));
+        if let (Some(Value::Object(value)), Value::Object(more)) = (value, more) {
+            value.extend(more);
+        }
     }
     schema
 }
