@@ -14,6 +14,7 @@ use crate::trial::{
 use dtnforge_profiles::knob::{Disrupts, KnobDef, KnobId};
 use dtnforge_profiles::label::{RestorePlan, Snapshot, restore_plan};
 use dtnforge_profiles::plan::Reading;
+use dtnforge_profiles::render::TUNED_PROFILES;
 use dtnforge_profiles::state::State;
 use std::collections::BTreeMap;
 
@@ -64,8 +65,19 @@ pub fn plan(host: &Host, doors: &dyn Door, snapshot: &Snapshot) -> RestorePlan {
         })
         .collect();
     restore_plan(snapshot, &live, &|knob, definition| {
-        forbidden(host, knob, definition)
+        missing_profile(host, snapshot, knob).or_else(|| forbidden(host, knob, definition))
     })
+}
+
+/// Why tuned cannot have its saved profile: it is one of ours, whose files come and go with a commit.
+fn missing_profile(host: &Host, snapshot: &Snapshot, knob: &KnobId) -> Option<String> {
+    let KnobId::Tuned(_) = knob else { return None };
+    let name = snapshot.knobs.get(knob)?.value.as_str();
+    let is_there = host
+        .path(&format!("/run/{TUNED_PROFILES}/{name}/tuned.conf"))
+        .exists();
+    (name.starts_with("dtnforge-") && !is_there)
+        .then(|| format!("{name} is a profile of ours, and without its commit its files are not in place"))
 }
 
 /// Why a knob is not written on a running host: the link of a bond's member would go down.

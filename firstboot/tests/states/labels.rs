@@ -373,6 +373,23 @@ fn the_link_of_a_bond_member_is_not_taken_down() {
 }
 
 #[test]
+fn a_tuned_profile_of_ours_is_not_started_without_its_files() {
+    let node = Node::committed();
+    node.agent(&["save", "tuned"]);
+    std::fs::remove_file(node.path("/running")).unwrap();
+    let ended = node.agent(&["restore", "tuned"]);
+    assert_eq!(ended.code, 3, "{ended:?}");
+    let why = "tuned:profile: dtnforge-dtn-100g-nvme is a profile of ours, and without its commit its files are not";
+    assert!(ended.out.contains(why), "{}", ended.out);
+    node.write(
+        "/run/dtnforge/tuned/profiles/dtnforge-dtn-100g-nvme/tuned.conf",
+        "[main]\n",
+    );
+    assert_eq!(node.agent(&["restore", "tuned"]).code, 0);
+    assert_eq!(node.read("/running"), "dtnforge-dtn-100g-nvme");
+}
+
+#[test]
 fn nothing_is_put_back_while_a_trial_is_live() {
     let node = saved();
     tune_by_hand(&node);
