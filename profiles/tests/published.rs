@@ -63,3 +63,15 @@ fn every_publication_is_for_hosts_that_some_profile_is_for() {
         );
     }
 }
+
+#[test]
+fn no_publication_has_the_name_of_a_profile() {
+    let (catalog, library) = (Catalog::embedded().unwrap(), Library::embedded().unwrap());
+    for published in library.all() {
+        assert!(
+            catalog.get(&published.name).is_none(),
+            "{} is both",
+            published.name
+        );
+    }
+}

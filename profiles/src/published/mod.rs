@@ -94,7 +94,10 @@ const PUBLISHED: &[(&str, &str)] = &[
         include_str!("../../published/fasterdata-script.toml"),
     ),
     ("osg-script.toml", include_str!("../../published/osg-script.toml")),
-    ("perfsonar.toml", include_str!("../../published/perfsonar.toml")),
+    (
+        "perfsonar-toolkit.toml",
+        include_str!("../../published/perfsonar-toolkit.toml"),
+    ),
     (
         "tuned-network-throughput.toml",
         include_str!("../../published/tuned-network-throughput.toml"),
