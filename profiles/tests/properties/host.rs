@@ -5,6 +5,7 @@ use dtnforge_profiles::catalog::Profile;
 use dtnforge_profiles::conclude::conclude;
 use dtnforge_profiles::facts::{Block, Facts, Nic};
 use dtnforge_profiles::plan::{Reading, Target, knobs_of};
+use dtnforge_profiles::site::{Site, SiteFile};
 use dtnforge_profiles::value::Value;
 use proptest::prelude::*;
 
@@ -62,10 +63,25 @@ fn reading() -> impl Strategy<Value = Reading> {
     ]
 }
 
+/// What a site may decide of a transfer host.
+pub(crate) fn site() -> impl Strategy<Value = Site> {
+    let mtu = prop::option::of(prop::sample::select(vec![1500_u32, 9000]));
+    let pause = prop::option::of(prop::sample::select(vec!["on", "off"]));
+    let congestion = prop::option::of(prop::sample::select(vec!["cubic", "bbr", "htcp"]));
+    (1_u32..1000, prop::option::of(1_u32..64), mtu, pause, congestion).prop_map(
+        |(rtt_ms, streams, mtu, pause, congestion_control)| {
+            let file = serde_json::json!({
+                "role": "dtn", "link_mbps": 100_000, "rtt_ms": rtt_ms, "streams": streams, "mtu": mtu, "pause": pause,
+                "congestion_control": congestion_control,
+            });
+            serde_json::from_value::<SiteFile>(file).unwrap().check().unwrap()
+        },
+    )
+}
+
 /// A host on which each knob of the profile was read.
-pub(crate) fn target(profile: &Profile, facts: &Facts) -> impl Strategy<Value = Target> + use<> {
-    let site = crate::site();
-    let knobs = knobs_of(profile, facts, &conclude(facts, &site), &site);
+pub(crate) fn target(profile: &Profile, facts: &Facts, site: &Site) -> impl Strategy<Value = Target> + use<> {
+    let knobs = knobs_of(profile, facts, &conclude(facts, site), site);
     let readings: Vec<_> = knobs.iter().map(|knob| (Just(knob.clone()), reading())).collect();
     let limits: Vec<_> = knobs
         .into_iter()

@@ -17,12 +17,7 @@ use dtnforge_profiles::conclude::conclude;
 use dtnforge_profiles::digest::Digest;
 use dtnforge_profiles::facts::Facts;
 use dtnforge_profiles::plan::{Plan, Target, make};
-use dtnforge_profiles::site::{Site, SiteFile};
-
-fn site() -> Site {
-    let file: SiteFile = toml::from_str("role = 'dtn'\nlink_mbps = 100000\n").unwrap();
-    file.check().unwrap()
-}
+use dtnforge_profiles::site::Site;
 
 /// The profile that a file says, when the catalog takes it.
 fn read(text: &str) -> Option<Profile> {
@@ -30,14 +25,13 @@ fn read(text: &str) -> Option<Profile> {
     catalog.profiles().next().cloned()
 }
 
-fn plan_of(profile: &Profile, facts: &Facts, target: &Target) -> Plan {
-    let site = site();
+fn plan_of(profile: &Profile, facts: &Facts, site: &Site, target: &Target) -> Plan {
     make(
         profile,
         &Digest::of(b"layer"),
         facts,
-        &conclude(facts, &site),
-        &site,
+        &conclude(facts, site),
+        site,
         target,
     )
 }

@@ -57,11 +57,11 @@ proptest! {
 
     #[test]
     fn every_setting_of_a_profile_is_a_step_or_is_skipped_with_a_reason(
-        (text, facts, seed) in (profile::text(), host::facts(), any::<u8>())
+        (text, facts, site, seed) in (profile::text(), host::facts(), host::site(), any::<u8>())
     ) {
         let Some(profile) = read(&text) else { return Ok(()) };
         let offline = dtnforge_profiles::plan::offline_target(&facts);
-        let plan = plan_of(&profile, &facts, &offline);
+        let plan = plan_of(&profile, &facts, &site, &offline);
         for line in &profile.knobs {
             let pattern = line.definition.pattern;
             let steps = plan.steps.iter().filter(|step| step.knob.pattern() == pattern).count();
@@ -74,7 +74,7 @@ proptest! {
         let mut turned = profile.clone();
         let middle = usize::from(seed) % turned.knobs.len().max(1);
         turned.knobs.rotate_left(middle);
-        prop_assert_eq!(plan_of(&turned, &facts, &offline).steps, plan.steps);
+        prop_assert_eq!(plan_of(&turned, &facts, &site, &offline).steps, plan.steps);
     }
 
     #[test]

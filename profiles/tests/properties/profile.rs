@@ -44,11 +44,13 @@ fn value(knob: &'static KnobDef) -> BoxedStrategy<String> {
         ValueKind::Word([]) => "[a-z_]{1,12}".boxed(),
         ValueKind::Word(words) => prop::sample::select(words).prop_map(str::to_owned).boxed(),
     };
-    let buffer = match knob.kind {
-        ValueKind::Triple { .. } => "4096 16384 {buffer}",
+    let computed = match (knob.kind, knob.pattern) {
+        (ValueKind::Triple { .. }, _) => "4096 16384 {buffer}",
+        (_, "nic/<dev>:mtu") => "{mtu}",
+        (ValueKind::Switch, _) => "{pause}",
         _ => "{buffer}",
     };
-    prop_oneof![60 => fits, 4 => Just(buffer.to_owned()), 1 => hostile()].boxed()
+    prop_oneof![60 => fits, 6 => Just(computed.to_owned()), 1 => hostile()].boxed()
 }
 
 fn knob(definition: &'static KnobDef) -> impl Strategy<Value = Table> {

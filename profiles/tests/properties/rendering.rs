@@ -10,12 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A plan of a profile that the catalog took, on a made-up host.
 pub(crate) fn plan() -> impl Strategy<Value = Plan> {
-    let pair = (profile::text(), host::facts()).prop_filter_map("the catalog refuses it", |(text, facts)| {
-        read(&text).map(|profile| (profile, facts))
+    let made_up = (profile::text(), host::facts(), host::site());
+    let accepted = made_up.prop_filter_map("the catalog refuses it", |(text, facts, site)| {
+        read(&text).map(|profile| (profile, facts, site))
     });
-    pair.prop_flat_map(|(profile, facts)| {
-        let target = host::target(&profile, &facts);
-        target.prop_map(move |target| plan_of(&profile, &facts, &target))
+    accepted.prop_flat_map(|(profile, facts, site)| {
+        let target = host::target(&profile, &facts, &site);
+        target.prop_map(move |target| plan_of(&profile, &facts, &site, &target))
     })
 }
 
