@@ -260,7 +260,7 @@ mod tests {
                 SERVER.replace("'nvme'", "'sas'\nrotational = true"),
                 "dtn-100g-disks",
             ),
-            (SERVER.replace("'nvme'", "'raid'"), "dtn-100g-anystore"),
+            (SERVER.replace("'nvme'", "'raid'"), "dtn-anystore"),
             (
                 SERVER.replace(
                     "= false\ndmi_vendor = 'Supermicro'",
@@ -342,7 +342,7 @@ mod tests {
             (
                 SERVER.to_owned(),
                 "profile = 'fish'",
-                "profile \"fish\", which is not in the catalog (dtn-100g-anystore,",
+                "profile \"fish\", which is not in the catalog (dtn-100g-disks,",
             ),
         ] {
             let (chosen, why) = selected(&facts, site);

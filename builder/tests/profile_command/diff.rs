@@ -94,7 +94,7 @@ fn what_cannot_be_compared_is_named_and_ends_in_exit_code_2() {
     for (args, expected) in [
         (
             vec!["dtn-vm", "fish"],
-            "error: \"fish\" is neither a file, nor a profile (dtn-100g-anystore,".to_owned(),
+            "error: \"fish\" is neither a file, nor a profile (dtn-100g-disks,".to_owned(),
         ),
         (
             vec!["dtn-vm", "osg-script"],

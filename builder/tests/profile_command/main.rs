@@ -169,7 +169,7 @@ fn mistakes_are_named_with_file_line_and_key_and_end_in_exit_code_2() {
         ),
         (
             vec!["show", "fish"],
-            "error: no profile \"fish\" in the catalog, which has dtn-100g-anystore,".to_owned(),
+            "error: no profile \"fish\" in the catalog, which has dtn-100g-disks,".to_owned(),
         ),
         (
             vec!["explain", "--host", &facts],
