@@ -131,31 +131,33 @@ fn changed_hardware(host: &Host, expected: &BTreeMap<String, String>) -> Option<
 pub fn run(host: &Host) -> anyhow::Result<Marker> {
     let boot_id = boot::boot_id(host);
     let old = read_marker(host).filter(|old| old.boot_id == boot_id);
-    let was_live = old.as_ref().is_some_and(|old| old.live);
     let loaded = store::load(host);
-    let (seen, mut boot) = record::this_boot(host, old.as_ref(), &loaded.file);
+    let (seen, boot) = record::this_boot(host, old.as_ref(), &loaded.file);
     let loaded = record::store(host, loaded, &seen, &boot);
-    // Files of an earlier boot of userspace (a soft-reboot keeps /run) never outlive the decision of this one.
-    remove_files(host)?;
-    let decision = activatable(host, &loaded, &boot);
-    let (activated, why, placed) = match decision {
-        Ok(commit) => {
-            boot.active = true;
-            record::activated(host, &boot);
-            let placed = place(host, &commit)?;
-            (true, format!("committed profile {}", commit.profile), placed)
-        }
-        Err(why) => (false, why, Vec::new()),
-    };
-    let marker = Marker {
+    let mut marker = Marker {
         boot_id,
-        activated,
-        live: activated || was_live,
-        why,
-        files: placed,
-        boot: Some(boot),
+        activated: false,
+        live: old.is_some_and(|old| old.live),
+        why: "the early step did not end".to_owned(),
+        files: Vec::new(),
+        boot: Some(boot.clone()),
         ended: false,
     };
+    // Before anything that can fail: whoever asks about this boot finds its record.
+    write_marker(host, &marker)?;
+    // Files of an earlier boot of userspace (a soft-reboot keeps /run) never outlive the decision of this one.
+    remove_files(host)?;
+    match activatable(host, &loaded, &boot) {
+        Ok(commit) => {
+            record::activated(host, &boot);
+            marker.files = place(host, &commit)?;
+            marker.boot = Some(Boot { active: true, ..boot });
+            marker.activated = true;
+            marker.live = true;
+            marker.why = format!("committed profile {}", commit.profile);
+        }
+        Err(why) => marker.why = why,
+    }
     write_marker(host, &marker)?;
     Ok(marker)
 }
@@ -183,3 +185,6 @@ fn place(host: &Host, commit: &Commit) -> anyhow::Result<Vec<String>> {
     files::place(host, Set::Active, &native)?;
     Ok(native.into_iter().map(|(path, _)| path).collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,8 +2,9 @@
 
 use crate::events::{self, About};
 use crate::host::Host;
-use crate::{early, goodboot, store};
+use crate::{early, goodboot, notify, store};
 use dtnforge_profiles::envelope::Exit;
+use dtnforge_profiles::state::State;
 use log::Level;
 
 /// Puts a committed profile in place, or takes away what is left of one.
@@ -33,5 +34,18 @@ pub fn run(host: &Host) -> anyhow::Result<Exit> {
         about,
         &format!("{what}: {}", marker.why),
     );
+    if let State::Fallback(fallback) = &loaded.file.state
+        && fallback.boot_id == marker.boot_id
+    {
+        let about = About {
+            state,
+            reason: &fallback.reason,
+            boot_id: &marker.boot_id,
+            ..About::default()
+        };
+        let sentence = format!("fallback: {}", fallback.reason);
+        events::tell(Level::Error, events::STATE_ENTERED, about, &sentence);
+        notify::console(host, &sentence);
+    }
     Ok(Exit::Ok)
 }
