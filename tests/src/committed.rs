@@ -46,8 +46,8 @@ fn kept(image: &Image, stage: Stage) -> Result<PathBuf, Trouble> {
     let stamp = shelf.with_extension("json");
     let label = format!("{}-{}", image.name(), stage.name());
     let _one = only_one(&label)?;
-    let wanted = of_image(image)?;
-    if shelf.exists() && std::fs::read_to_string(&stamp).is_ok_and(|text| text == wanted.to_string()) {
+    let wanted = of_image(image)?.to_string();
+    if shelf.exists() && std::fs::read_to_string(&stamp).is_ok_and(|text| text == wanted) {
         return Ok(shelf);
     }
     for old in [&shelf, &stamp].into_iter().filter(|old| old.exists()) {
@@ -68,7 +68,7 @@ fn kept(image: &Image, stage: Stage) -> Result<PathBuf, Trouble> {
         "{label}: on the shelf after {:.0} s",
         report.data.seconds
     ));
-    std::fs::write(&stamp, wanted.to_string()).map_err(Trouble::file("write", &stamp))?;
+    std::fs::write(&stamp, wanted).map_err(Trouble::file("write", &stamp))?;
     Ok(shelf)
 }
 

@@ -79,15 +79,17 @@ impl Disk {
         })
     }
 
-    /// Overwrites 4 KiB at each multiple of `every` bytes of a partition with what is no data of it.
+    /// Overwrites 4 KiB at these places of a partition, counted in sixteenths of it, with what is no data of it.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn spoil(&self, label: &str, every: u64) -> Result<(), Trouble> {
+    pub fn spoil(&self, label: &str, places: Range<u64>) -> Result<(), Trouble> {
+        const BLOCK: u64 = 4096;
         let Range { start, end } = self.partition(label)?;
+        let sixteenth = (end - start) / 16 / BLOCK * BLOCK;
         let file = self.open()?;
-        for offset in (start..end).step_by(usize::try_from(every).unwrap_or(usize::MAX)) {
-            file.write_all_at(&[0xA5; 4096], offset)
+        for place in places {
+            file.write_all_at(&[0xA5; BLOCK as usize], start + place * sixteenth)
                 .map_err(Trouble::file("write", &self.path))?;
         }
         Ok(())

@@ -106,6 +106,7 @@ impl Drive<'_> {
         } else {
             None
         };
+        session.pause(goals.linger)?;
         self.end(session, shell.as_ref(), progress)
     }
 

@@ -152,6 +152,8 @@ pub struct Goals {
     pub copy_out: Vec<CopyOut>,
     /// Save the running machine into this new directory.
     pub save_snapshot: Option<PathBuf>,
+    /// Stay so long before the end.
+    pub linger: Duration,
     /// At the end ask the guest to shut down, and wait, instead of dropping it.
     pub power_off: bool,
 }
@@ -168,7 +170,7 @@ impl Goals {
     /// Whether only the guest's own end is waited for.
     pub fn only_watch(&self) -> bool {
         let waits = self.until.is_some() || self.until_ssh || self.kill_when.is_some();
-        !self.need_shell() && !waits && !self.power_off
+        !self.need_shell() && !waits && self.linger.is_zero() && !self.power_off
     }
 }
 

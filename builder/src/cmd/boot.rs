@@ -195,6 +195,9 @@ struct GoalArgs {
     /// Cut the power (kill QEMU) as soon as a line on the serial console matches
     #[arg(long, value_name = "REGEX")]
     kill_when: Option<Regex>,
+    /// Stay for so many seconds before the end, to see what the guest does
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    linger: u64,
     /// At the end ask the guest to shut down and wait for it
     #[arg(long)]
     power_off: bool,
@@ -304,6 +307,7 @@ fn goals(args: GoalArgs) -> Result<Goals, BootError> {
         again: args.again,
         copy_out: args.copy_out,
         save_snapshot: args.save_snapshot,
+        linger: Duration::from_secs(args.linger),
         power_off: args.power_off,
     })
 }
