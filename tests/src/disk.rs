@@ -84,12 +84,12 @@ impl Disk {
     /// # Errors
     /// When it cannot be written.
     pub fn spoil(&self, label: &str, places: Range<u64>) -> Result<(), Trouble> {
-        const BLOCK: u64 = 4096;
+        let garbage = [0xA5; 4096];
         let Range { start, end } = self.partition(label)?;
-        let sixteenth = (end - start) / 16 / BLOCK * BLOCK;
+        let sixteenth = (end - start) / 16 / 4096 * 4096;
         let file = self.open()?;
         for place in places {
-            file.write_all_at(&[0xA5; BLOCK as usize], start + place * sixteenth)
+            file.write_all_at(&garbage, start + place * sixteenth)
                 .map_err(Trouble::file("write", &self.path))?;
         }
         Ok(())
@@ -120,6 +120,16 @@ impl Disk {
             .map_err(Trouble::file("truncate", &copy))?;
         self.mtools("mcopy", &[overwrite, copy.as_ref(), on_esp])?;
         std::fs::remove_file(&copy).map_err(Trouble::file("remove", &copy))
+    }
+
+    /// Gives a file on the EFI system partition another name.
+    ///
+    /// # Errors
+    /// When there is no such file, or it cannot be written.
+    pub fn esp_rename(&self, file: &str, to: &str) -> Result<(), Trouble> {
+        let names = [format!("::{file}"), format!("::{to}")];
+        self.mtools("mren", &names.each_ref().map(AsRef::as_ref))
+            .map(drop)
     }
 
     /// Fills the EFI system partition to its last cluster.

@@ -18,6 +18,7 @@ pub mod rung;
 pub mod snapshot;
 pub mod tools;
 pub mod trouble;
+pub mod units;
 pub mod vm;
 
 pub use disk::Disk;

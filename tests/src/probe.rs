@@ -35,6 +35,14 @@ impl Probes {
         self
     }
 
+    /// Adds all of `others`, behind these.
+    #[must_use]
+    pub fn and(mut self, others: Probes) -> Probes {
+        self.script.push_str(&others.script);
+        self.names.extend(others.names);
+        self
+    }
+
     /// Waits until the guest has started everything. The answer is the system's state, such as `running`.
     #[must_use]
     pub fn wait_until_up(self) -> Probes {

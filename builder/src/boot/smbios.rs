@@ -30,10 +30,10 @@ impl FromStr for Credential {
         let (name, value) = text
             .split_once('=')
             .ok_or_else(|| FieldError(format!("{text:?} has no `=`, expected NAME=VALUE")))?;
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@".contains(&byte);
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@~".contains(&byte);
         if name.is_empty() || name.starts_with('.') || !name.bytes().all(plain) {
             return Err(FieldError(format!(
-                "{name:?} is no credential name: letters, digits, and ._-@"
+                "{name:?} is no credential name: letters, digits, and ._-@~"
             )));
         }
         Ok(Credential {
