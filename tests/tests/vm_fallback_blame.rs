@@ -21,7 +21,7 @@ fn is_tuned(report: &Report, answers: &Answers, boots: usize) -> Result<(), Trou
 
 /// A node whose cable is out from the start and comes back at `back`: nothing reboots, the commit stays.
 fn waits_for_its_cable(name: &str, stage: Stage, back: &str) -> Result<(Vm, Image), Trouble> {
-    let image = Image::lean()?;
+    let image = Image::of_spec("quick.toml")?;
     let overlay = committed::overlay(&image, stage, name)?;
     let vm = server_again(&image, name, &overlay)
         .option("--link", "nic1=down@0s")
@@ -88,7 +88,7 @@ fn three_power_cuts_of_a_blessed_node_leave_it_tuned() -> Result<(), Trouble> {
     if !Rung::Vm.runs(NAME) {
         return Ok(());
     }
-    let image = Image::lean()?;
+    let image = Image::of_spec("quick.toml")?;
     let overlay = committed::overlay(&image, Stage::Blessed, NAME)?;
     let vm = server_again(&image, NAME, &overlay).option("--power-cycle", CUTS);
     let (report, answers) = vm.ask(&questions())?;
@@ -105,7 +105,7 @@ fn three_power_cuts_with_a_fresh_counter_end_in_stock_until_retried() -> Result<
     if !Rung::Vm.runs(NAME) {
         return Ok(());
     }
-    let image = Image::lean()?;
+    let image = Image::of_spec("quick.toml")?;
     let overlay = committed::overlay(&image, Stage::Armed, NAME)?;
     let cut = server_again(&image, NAME, &overlay).option("--power-cycle", CUTS);
     let cut = units::site(cut, "retry_after_fallback = \"never\"").flag("--power-off");
@@ -119,7 +119,7 @@ fn after_three_power_cuts_a_node_comes_back_by_itself_once() -> Result<(), Troub
     if !Rung::Vm.runs(NAME) {
         return Ok(());
     }
-    let image = Image::lean()?;
+    let image = Image::of_spec("quick.toml")?;
     let overlay = committed::overlay(&image, Stage::Armed, NAME)?;
     let vm = server_again(&image, NAME, &overlay).option("--power-cycle", CUTS);
     // Three cuts, stock, which arms the counter and reboots, and the tuned entry again.

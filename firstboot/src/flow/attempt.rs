@@ -44,8 +44,7 @@ enum Because {
 
 /// What the proof of one plan gave: what the journal of the trial cannot hold.
 struct Proof {
-    /// What was measured and by which measurement; `None` where nothing could be measured and the site applies
-    /// unproved groups all the same.
+    /// What was measured and by which measurement; `None` where nothing was ([`unmeasured`]).
     measured: Option<(String, Decision)>,
     checks: Vec<Check>,
     /// The plan without what drivers took and ignored.
@@ -85,9 +84,14 @@ pub(super) fn attempt(context: &mut Context, look: &Look) -> anyhow::Result<End>
         &target,
     );
     let mut path = EmulatedPath::new(&context.host);
-    notify::progress("measuring what the emulated path carries", PREPARE_LIMIT * 2);
-    let measurable = path.prepare(Deadline::after(PREPARE_LIMIT));
-    let evidence = available(measurable.is_ok());
+    // A plan that the emulated path cannot speak for is not made to wait for it.
+    let measurable = if needs_path(&whole) {
+        notify::progress("measuring what the emulated path carries", PREPARE_LIMIT * 2);
+        path.prepare(Deadline::after(PREPARE_LIMIT)).map(|()| true)
+    } else {
+        Ok(false)
+    };
+    let evidence = available(matches!(measurable, Ok(true)));
     let Held {
         plan,
         unproved: groups,
@@ -137,7 +141,7 @@ pub(super) fn attempt(context: &mut Context, look: &Look) -> anyhow::Result<End>
         look,
         &plan,
         &mut transaction,
-        measurable.is_ok().then_some(&mut path),
+        matches!(measurable, Ok(true)).then_some(&mut path),
     );
     clean(context, &mut path);
     match proved.map(|proof| conclude(&groups, proof)) {
@@ -161,6 +165,12 @@ fn give_up(context: &mut Context, previous: Option<Box<Commit>>, why: &str) -> a
     let name = state.name();
     context.enter(state, why)?;
     Ok(End::with(Exit::Ok, format!("{name}: {why}")))
+}
+
+/// Whether the emulated path can speak for anything in the plan.
+fn needs_path(plan: &Plan) -> bool {
+    let by_path = |group: &Group| group.evidence() == EvidenceKind::EmulatedPath;
+    plan.groups().iter().any(by_path)
 }
 
 fn available(measurable: bool) -> BTreeSet<EvidenceKind> {
@@ -307,13 +317,17 @@ fn clean(context: &Context, path: &mut EmulatedPath) {
     }
 }
 
-/// The decision where nothing could be measured: only reached when the site applies unproved groups.
-fn unmeasured() -> Decision {
-    let sentence =
-        "kept unproved, as the site wants it: nothing was measured, all knobs read back".to_owned();
+/// The decision where nothing was measured: the plan has nothing that the emulated path could speak for, or the path
+/// could not be built and the site applies unproved groups.
+fn unmeasured(plan: &Plan) -> Decision {
+    let sentence = if needs_path(plan) {
+        "kept unproved, as the site wants it: nothing was measured, all knobs read back"
+    } else {
+        "kept: nothing in it can be measured inside this node, all knobs read back"
+    };
     Decision {
         outcome: Outcome::Keep,
-        sentence,
+        sentence: sentence.to_owned(),
         metrics: Vec::new(),
     }
 }
@@ -335,7 +349,9 @@ fn conclude(groups: &BTreeMap<Group, GroupEvidence>, proof: Proof) -> (Plan, Ver
         // A group that is unproved stays so: reading it back does not speak for it.
         groups.entry(group).or_insert(evidence);
     }
-    let mut decision = proof.measured.map_or_else(unmeasured, |(_, decision)| decision);
+    let mut decision = proof
+        .measured
+        .map_or_else(|| unmeasured(&plan), |(_, decision)| decision);
     // A node that cannot be reached any more is no better for being faster.
     if let Some(failed) = proof.checks.iter().find(|check| check.required && !check.ok) {
         decision.outcome = Outcome::Revert;
