@@ -1,35 +1,36 @@
 //! Opening the ways into a node that stays up although its boot failed.
 //!
-//! The boot's own order does not hold any more: a unit that the network or sshd require may be the one that failed. So
-//! they are started without their requirements; those that are not installed are passed over.
+//! The boot's own order does not hold any more: a unit that the network or sshd require, or wait for, may be the one that
+//! failed or hangs. So they are started without their dependencies; those that are not installed are passed over.
 
 use crate::host::Host;
 use std::time::Duration;
 
-/// The network, the host keys, and sshd under the names that it has on Debian and elsewhere.
-const UNITS: [&str; 4] = [
-    "systemd-networkd.service",
-    "dtn-hostkeys.service",
-    "ssh.service",
-    "sshd.service",
-];
+const NETWORK: &str = "systemd-networkd.service";
+/// sshd needs its keys before it starts, so their end is waited for.
+const HOST_KEYS: &str = "dtn-hostkeys.service";
+/// sshd, under the names that it has on Debian and elsewhere.
+const SSHD: [&str; 2] = ["ssh.service", "sshd.service"];
 /// All that would have come.
 const REST: &str = "multi-user.target";
 /// Made when the rest was asked for: once is enough, since what fails again would ask for it again.
 const ASKED: &str = "/run/dtnforge/rest-asked-for";
 /// Time to hand a job to systemd.
 const COMMAND: Duration = Duration::from_secs(10);
+/// Time to make the host keys on a slow machine.
+const KEYS: Duration = Duration::from_secs(60);
 
 /// Starts the network and sshd; `with_rest` also what else a boot starts, once. Returns what could not be asked for.
 pub fn open(host: &Host, with_rest: bool) -> Vec<String> {
-    let mut problems = Vec::new();
-    for unit in UNITS {
-        let args = ["start", "--no-block", "--job-mode=ignore-requirements", unit];
-        if let Err(error) = host.run("systemctl", &args, COMMAND) {
-            log::debug!("{error}");
-            problems.push(format!("{unit}: {error}"));
-        }
-    }
+    let start = |unit: &str, how: &[&str], limit| {
+        let args = [&["start", "--job-mode=ignore-dependencies"], how, &[unit]].concat();
+        let started = host.run("systemctl", &args, limit);
+        started.err().map(|error| format!("{unit}: {error}"))
+    };
+    let network = start(NETWORK, &["--no-block"], COMMAND);
+    let keys = start(HOST_KEYS, &[], KEYS);
+    let sshd = SSHD.map(|unit| start(unit, &["--no-block"], COMMAND));
+    let mut problems: Vec<String> = [network, keys].into_iter().chain(sshd).flatten().collect();
     if with_rest
         && first_time(host)
         && let Err(error) = host.run("systemctl", &["start", "--no-block", REST], COMMAND)

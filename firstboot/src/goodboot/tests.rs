@@ -237,7 +237,7 @@ fn failed_units_and_hanging_starts_are_named_but_for_our_own() {
 }
 
 #[test]
-fn the_ways_in_are_opened_without_what_they_require_and_the_rest_once() {
+fn the_ways_in_are_opened_without_what_they_depend_on_and_the_rest_once() {
     let node = Node::new();
     assert_eq!(open_access(&node.host, true), [""; 0]);
     let units = |log: Vec<String>| {
@@ -246,10 +246,10 @@ fn the_ways_in_are_opened_without_what_they_require_and_the_rest_once() {
             .collect::<Vec<_>>()
     };
     let ways = [
-        "start --no-block --job-mode=ignore-requirements systemd-networkd.service",
-        "start --no-block --job-mode=ignore-requirements dtn-hostkeys.service",
-        "start --no-block --job-mode=ignore-requirements ssh.service",
-        "start --no-block --job-mode=ignore-requirements sshd.service",
+        "start --job-mode=ignore-dependencies --no-block systemd-networkd.service",
+        "start --job-mode=ignore-dependencies dtn-hostkeys.service",
+        "start --job-mode=ignore-dependencies --no-block ssh.service",
+        "start --job-mode=ignore-dependencies --no-block sshd.service",
     ];
     let mut expected = ways.to_vec();
     expected.push("start --no-block multi-user.target");
