@@ -63,7 +63,7 @@ fn without_its_state_partition_the_node_is_stock_and_reachable() -> Result<(), T
     let (_, answers) = stays_stock(
         node(&broken, NAME, 100_000).bare_metal(),
         &verdict(),
-        "state partition missing",
+        "the state partition is missing",
     )?;
     assert!(answers.text("address").contains("inet "), "{}", answers.all());
     Ok(())

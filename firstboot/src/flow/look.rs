@@ -1,9 +1,11 @@
 //! Looking at the machine: facts, the site's decisions, conclusions, and the profile that follows from them.
 
+use crate::boot::{self, Mode};
 use crate::detect::{self, SystemClock};
 use crate::host::Host;
 use crate::layers;
 use crate::siteconf;
+use crate::statefs;
 use dtnforge_profiles::catalog::Profile;
 use dtnforge_profiles::conclude::{self, Conclusions};
 use dtnforge_profiles::digest::Digest;
@@ -98,10 +100,16 @@ pub fn site_digest(site: &Site) -> Digest {
     Digest::of(format!("{tuning:?}").as_bytes())
 }
 
-/// What an admin should know of this machine, for `status`: the conclusions' findings. Waits for nothing.
+/// What an admin should know of this machine, for `status`: a state that is not kept, then the conclusions' findings.
+/// Waits for nothing.
 pub fn findings(host: &Host, facts: &Facts) -> Vec<String> {
-    match siteconf::load(host) {
+    let is_our_image = boot::words(host).mode != Mode::Foreign;
+    let not_kept = is_our_image.then(|| statefs::fault(host)).flatten();
+    let not_kept = not_kept
+        .map(|fault| format!("{fault}: the state and all changes on this node are gone with this boot"));
+    let concluded = match siteconf::load(host) {
         Ok(site) => conclude::conclude(facts, &site).findings,
         Err(error) => vec![error.to_string()],
-    }
+    };
+    not_kept.into_iter().chain(concluded).collect()
 }

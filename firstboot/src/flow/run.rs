@@ -18,6 +18,7 @@ use crate::measure;
 use crate::motd;
 use crate::notify;
 use crate::owner;
+use crate::statefs;
 use crate::status;
 use crate::store;
 use dtnforge_profiles::digest::Digest;
@@ -25,7 +26,6 @@ use dtnforge_profiles::envelope::Exit;
 use dtnforge_profiles::state::{Commit, MAX_ATTEMPTS, Rejection, State};
 use dtnforge_profiles::status::ActiveKnob;
 use log::Level;
-use std::fs;
 use std::time::{Duration, Instant};
 
 /// How a run ended.
@@ -204,24 +204,12 @@ fn stay_stock(context: &mut Context, why: &str) -> anyhow::Result<End> {
     Ok(End::ok(format!("stock: {why}")))
 }
 
-/// Whether the state would be gone at the next boot: our image runs without its state partition.
-fn state_is_volatile(host: &Host) -> bool {
-    let Ok(mounts) = fs::read_to_string(host.path("/proc/self/mounts")) else {
-        // What cannot be seen is not trusted to last.
-        return true;
-    };
-    mounts.lines().any(|line| {
-        let mut fields = line.split(' ');
-        matches!((fields.nth(1), fields.next()), (Some("/state"), Some("tmpfs")))
-    })
-}
-
 fn decide(context: &mut Context, look: Look) -> anyhow::Result<End> {
-    if boot::words(&context.host).mode == Mode::Tuned && state_is_volatile(&context.host) {
-        return stay_stock(
-            context,
-            "state partition missing: what is proved could not be kept, so nothing is tried",
-        );
+    if boot::words(&context.host).mode == Mode::Tuned
+        && let Some(fault) = statefs::fault(&context.host)
+    {
+        let why = format!("{fault}: what is proved could not be kept, so nothing is tried");
+        return stay_stock(context, &why);
     }
     let layer = &look.chosen.layer;
     let site = look::site_digest(&look.site);
