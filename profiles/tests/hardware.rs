@@ -1,4 +1,5 @@
-//! Conclusions on 81 real machines, published by other people: `tests/hardware/*.toml`.
+//! Conclusions on real machines, published by other people: 81 that were judged for us in `tests/hardware`, and those
+//! that we added in `tests/hardware_own`.
 //!
 //! Each file has the judgement of an engineer in `[expect]`, which the code under test does not see. An answer is right
 //! when it equals the judgement, or when it is "cannot tell" and the judgement allows that; a wrong answer fails.
@@ -9,13 +10,13 @@
 )]
 
 use dtnforge_profiles::conclude::{Conclusions, conclude};
-use dtnforge_profiles::facts::Facts;
+use dtnforge_profiles::facts::{Facts, Nic};
 use dtnforge_profiles::site::SiteFile;
 use serde::Deserialize;
 use std::path::Path;
 
 /// The judgement; its other keys are for people.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 struct Expect {
     data_nic: String,
     #[serde(default)]
@@ -114,8 +115,8 @@ fn read(path: &Path) -> (Facts, Expect) {
     (Facts::read(&table.to_string()).unwrap(), expect)
 }
 
-fn machines() -> Vec<(String, Facts, Expect)> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hardware");
+fn machines(dir: &str) -> Vec<(String, Facts, Expect)> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(dir);
     let mut paths: Vec<_> = std::fs::read_dir(dir)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -130,54 +131,95 @@ fn machines() -> Vec<(String, Facts, Expect)> {
         .collect()
 }
 
-#[test]
-fn no_machine_is_judged_wrong() {
-    let site = SiteFile::default().check().unwrap();
-    let machines = machines();
-    assert!(machines.len() >= 81, "only {} machines", machines.len());
-    let (mut wrong, mut firm_where_allowed, mut allowed, mut firm, mut answers) = (Vec::new(), 0, 0, 0, 0);
-    for (name, facts, expect) in &machines {
-        let seen = conclude(facts, &site);
-        for (key, mark, answer) in expect.marks(&seen, facts) {
-            answers += 1;
-            firm += usize::from(mark == Mark::Firm);
-            // Where the judgement itself is "unknown" there is nothing firm to say.
-            let value = match key {
-                "data_nic" => &expect.data_nic,
-                "speed_class" => &expect.speed_class,
-                "storage_class" => &expect.storage_class,
-                _ => &expect.virtualised,
-            };
-            if expect.allows(key) && !matches!(value.as_str(), "unknown" | "cannot-tell" | "none") {
-                allowed += 1;
-                firm_where_allowed += usize::from(mark == Mark::Firm);
-            }
-            if mark == Mark::Wrong {
-                wrong.push(format!(
-                    "{name}: {key} is {answer:?}, expected {expect:?}\n  {:?}",
-                    seen.why
-                ));
+/// The marks of many machines.
+#[derive(Debug, Default)]
+struct Tally {
+    answers: usize,
+    firm: usize,
+    /// Answers where the judgement allows a refusal, and has a value.
+    allowed: usize,
+    firm_where_allowed: usize,
+    wrong: Vec<String>,
+}
+
+impl Tally {
+    fn of(machines: &[(String, Facts, Expect)]) -> Self {
+        let site = SiteFile::default().check().unwrap();
+        let mut tally = Self::default();
+        for (name, facts, expect) in machines {
+            let seen = conclude(facts, &site);
+            for (key, mark, answer) in expect.marks(&seen, facts) {
+                tally.add(expect, key, mark);
+                if mark == Mark::Wrong {
+                    let why = &seen.why;
+                    tally.wrong.push(format!(
+                        "{name}: {key} is {answer:?}, expected {expect:?}\n  {why:?}"
+                    ));
+                }
             }
         }
+        tally
     }
+
+    fn add(&mut self, expect: &Expect, key: &str, mark: Mark) {
+        self.answers += 1;
+        self.firm += usize::from(mark == Mark::Firm);
+        let value = match key {
+            "data_nic" => &expect.data_nic,
+            "speed_class" => &expect.speed_class,
+            "storage_class" => &expect.storage_class,
+            _ => &expect.virtualised,
+        };
+        // Where the judgement itself is "unknown" there is nothing firm to say.
+        if expect.allows(key) && !matches!(value.as_str(), "unknown" | "cannot-tell" | "none") {
+            self.allowed += 1;
+            self.firm_where_allowed += usize::from(mark == Mark::Firm);
+        }
+    }
+}
+
+fn no_machine_of_is_judged_wrong(dir: &str, at_least: usize) {
+    let machines = machines(dir);
+    assert!(machines.len() >= at_least, "only {} machines", machines.len());
+    let tally = Tally::of(&machines);
     println!(
-        "{} machines, {answers} answers, {} right, {firm} of them firm; firm where a refusal was allowed: \
-         {firm_where_allowed} of {allowed}",
+        "{dir}: {} machines, {} answers, {} right, {} of them firm; firm where a refusal was allowed: {} of {}",
         machines.len(),
-        answers - wrong.len()
+        tally.answers,
+        tally.answers - tally.wrong.len(),
+        tally.firm,
+        tally.firm_where_allowed,
+        tally.allowed
     );
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        tally.wrong.is_empty(),
+        "{} wrong:\n{}",
+        tally.wrong.len(),
+        tally.wrong.join("\n")
+    );
     // Refusing everything would be right too, and help nobody.
     assert!(
-        firm_where_allowed * 3 >= allowed * 2,
-        "only {firm_where_allowed} of {allowed} answers are firm where a refusal was allowed"
+        tally.firm_where_allowed * 3 >= tally.allowed * 2,
+        "only {} of {} answers are firm where a refusal was allowed",
+        tally.firm_where_allowed,
+        tally.allowed
     );
+}
+
+#[test]
+fn no_machine_is_judged_wrong() {
+    no_machine_of_is_judged_wrong("hardware", 81);
+}
+
+#[test]
+fn no_machine_of_our_own_choice_is_judged_wrong() {
+    no_machine_of_is_judged_wrong("hardware_own", 16);
 }
 
 #[test]
 fn a_machine_with_one_fact_less_never_gets_a_port_that_is_not_its_own() {
     let site = SiteFile::default().check().unwrap();
-    for (name, facts, _) in machines() {
+    for (name, facts, _) in [machines("hardware"), machines("hardware_own")].concat() {
         let whole = serde_json::to_value(&facts).unwrap();
         for (table, index, key) in facts_of(&whole) {
             let mut less = whole.clone();
@@ -198,6 +240,64 @@ fn a_machine_with_one_fact_less_never_gets_a_port_that_is_not_its_own() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn the_order_in_which_devices_are_listed_decides_nothing() {
+    let site = SiteFile::default().check().unwrap();
+    for (name, facts, _) in [machines("hardware"), machines("hardware_own")].concat() {
+        let answers = |facts: &Facts| {
+            let seen = conclude(facts, &site);
+            let mut nics = seen.data_nics;
+            nics.sort();
+            (nics, seen.speed_class, seen.storage_class, seen.virtualised.guest)
+        };
+        let mut turned = facts.clone();
+        turned.nics.reverse();
+        turned.blocks.reverse();
+        turned.mounts.reverse();
+        assert_eq!(answers(&turned), answers(&facts), "{name}");
+    }
+}
+
+#[test]
+fn the_names_of_ports_decide_nothing() {
+    let site = SiteFile::default().check().unwrap();
+    for (name, facts, _) in [machines("hardware"), machines("hardware_own")].concat() {
+        let mut renamed = serde_json::to_value(&facts).unwrap();
+        // A name from the PCI address means that the kernel has no interface for the port.
+        let named = |nic: &&Nic| nic.name.as_ref().is_some_and(|name| !name.starts_with("pci-"));
+        let physical = |nic: &&Nic| nic.kind.as_deref() == Some("physical");
+        let ports = facts.nics.iter().filter(named).filter(physical);
+        let names: Vec<String> = ports.filter_map(|nic| nic.name.clone()).collect();
+        if let Some(nics) = renamed.get_mut("nic") {
+            rename(nics, &names);
+        }
+        let seen = conclude(&serde_json::from_value(renamed).unwrap(), &site);
+        let was = conclude(&facts, &site);
+        let expected: Vec<String> = was.data_nics.iter().map(|nic| new_name(nic, &names)).collect();
+        assert_eq!(seen.data_nics, expected, "{name}");
+        assert_eq!(
+            (seen.speed_class, seen.storage_class, seen.virtualised.guest),
+            (was.speed_class, was.storage_class, was.virtualised.guest),
+            "{name}"
+        );
+    }
+}
+
+fn new_name(name: &str, names: &[String]) -> String {
+    let place = names.iter().position(|other| other == name);
+    place.map_or_else(|| name.to_owned(), |place| format!("port{place}"))
+}
+
+/// Every text that is the name of a port, in all that refers to it as well.
+fn rename(value: &mut serde_json::Value, names: &[String]) {
+    match value {
+        serde_json::Value::String(text) => *text = new_name(text, names),
+        serde_json::Value::Array(items) => items.iter_mut().for_each(|item| rename(item, names)),
+        serde_json::Value::Object(table) => table.values_mut().for_each(|item| rename(item, names)),
+        _ => {}
     }
 }
 

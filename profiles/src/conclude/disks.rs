@@ -105,7 +105,7 @@ fn is_cache(block: &Block) -> bool {
         .any(|holder| words.iter().any(|word| holder.contains(word)))
 }
 
-/// The class as the kernel sees it. `rotational` of a virtio disk or a DASD is no evidence.
+/// The class as the kernel sees it. `rotational` of a disk whose medium is elsewhere is no evidence.
 fn class_of(block: &Block) -> StorageClass {
     let network = block
         .nvme_transport
@@ -121,10 +121,24 @@ fn class_of(block: &Block) -> StorageClass {
     match block.transport.as_deref() {
         Some("nvme") if network => StorageClass::Unknown,
         Some("nvme") => StorageClass::Nvme,
-        Some("virtio" | "dasd") => StorageClass::Unknown,
+        Some("dasd" | "rbd") => StorageClass::Unknown,
+        _ if is_paravirtual(block) => StorageClass::Unknown,
         Some("raid") => flag,
         _ if flag == StorageClass::Unknown => likely_medium(block),
         _ => flag,
+    }
+}
+
+/// A disk of a paravirtual frontend, virtio or Xen: by its transport, or by the name that only such disks get.
+pub(super) fn is_paravirtual(block: &Block) -> bool {
+    let name = block.name.as_deref().unwrap_or_default();
+    let lettered = |prefix: &str| {
+        let letters = name.strip_prefix(prefix).unwrap_or_default();
+        !letters.is_empty() && letters.chars().all(|c| c.is_ascii_lowercase())
+    };
+    match block.transport.as_deref() {
+        Some(transport) => matches!(transport, "virtio" | "xen"),
+        None => lettered("vd") || lettered("xvd"),
     }
 }
 

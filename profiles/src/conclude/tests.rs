@@ -427,3 +427,25 @@ fn a_bond_that_the_site_names_stands_for_its_legs_with_link() {
         (vec!["p0".to_owned()], Some(25_000))
     );
 }
+
+#[test]
+fn a_disk_behind_a_frontend_or_a_network_has_no_known_medium() {
+    let class = |block: &str| {
+        concluded(&format!(
+            "[[block]]\n{block}\nrotational = false\nsize_bytes = 4000000000000"
+        ))
+        .storage_class
+    };
+    for block in [
+        "name = 'vdb'\ntransport = 'virtio'",
+        "name = 'vdb'",
+        "name = 'xvdf'",
+        "name = 'xvdf'\ntransport = 'xen'",
+        "name = 'rbd0'\ntransport = 'rbd'",
+    ] {
+        assert_eq!(class(block), StorageClass::Unknown, "{block}");
+    }
+    // The label of a RAID volume looks alike.
+    assert_eq!(class("name = 'vd0'\ntransport = 'raid'"), StorageClass::Ssd);
+    assert_eq!(class("name = 'vd0'"), StorageClass::Ssd);
+}

@@ -1,5 +1,6 @@
 //! What devices say: some exist only in guests, some functions of a card only on the machine itself.
 
+use crate::conclude::disks;
 use crate::facts::{Block, Facts, Host, Nic};
 
 /// Drivers of network devices that a hypervisor makes and no machine has.
@@ -37,7 +38,7 @@ fn is_guest_disk(block: &Block) -> bool {
         let text = text.as_deref().unwrap_or_default().trim().to_ascii_lowercase();
         GUEST_DISKS.iter().any(|word| text.starts_with(word))
     };
-    block.transport.as_deref() == Some("virtio") || starts(&block.model) || starts(&block.vendor)
+    disks::is_paravirtual(block) || starts(&block.model) || starts(&block.vendor)
 }
 
 /// A CPU that a hypervisor made up.

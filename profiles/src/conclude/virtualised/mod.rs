@@ -179,6 +179,7 @@ mod tests {
             "[host]\ndmi_vendor = 'Microsoft Corporation'\ndmi_product = 'Virtual Machine'",
             "[host]\ncpu_hypervisor_flag = true\ndmi_vendor = 'Supermicro'",
             "[[block]]\nname = 'vda'\ntransport = 'virtio'",
+            "[[block]]\nname = 'xvda'",
             "[[nic]]\nname = 'ens4'\ndriver = 'gve'",
             "[[nic]]\nname = 'ens4'\npci_id = '1af4:1041'",
             "[[block]]\nname = 'sda'\nmodel = 'QEMU_HARDDISK'",
