@@ -177,3 +177,77 @@ fn without_a_journal_no_knob_is_written() {
     assert!(trial.rollback().verified());
     assert!(node.has_file());
 }
+
+/// A `systemctl` and a `tuned-adm` in one: what a running tuned applied stands in the file `applied`. As on our image,
+/// tuned does not start without its file of the active profile.
+const TUNED_PROGRAM: &str = r#"#!/bin/sh
+cd "$(dirname "$0")/.."
+case "$1" in
+show) echo LoadState=loaded
+    if [ -e applied ]; then echo ActiveState=active; else echo ActiveState=inactive; fi ;;
+start) if [ -e run/dtnforge/tuned/active_profile ]; then cat run/dtnforge/tuned/active_profile >applied; fi; echo start >>log ;;
+stop) rm applied; echo "stop $(ls run/dtnforge/tuned)" >>log ;;
+active) [ -e applied ] && echo "Current active profile: $(cat applied)" ;;
+esac
+exit 0
+"#;
+
+#[test]
+fn tuned_is_stopped_without_its_files_and_started_with_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    for path in ["bin", "etc/tuned", "run/dtnforge/tuned", "proc/sys/vm"] {
+        std::fs::create_dir_all(root.join(path)).unwrap();
+    }
+    for name in ["active_profile", "profile_mode"] {
+        let target = format!("/run/dtnforge/tuned/{name}");
+        std::os::unix::fs::symlink(target, root.join("etc/tuned").join(name)).unwrap();
+    }
+    for name in ["systemctl", "tuned-adm"] {
+        let program = root.join("bin").join(name);
+        std::fs::write(&program, TUNED_PROGRAM).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&program, mode).unwrap();
+    }
+    std::fs::write(root.join("proc/sys/vm/swappiness"), "60\n").unwrap();
+    let path = format!("{}:/usr/bin:/bin", root.join("bin").display());
+    let host = Host::at(root, Some(std::path::Path::new(&path)));
+    let doors = crate::door::Doors::new(&host);
+    let journal = host.path(WITHDRAWAL_PATH);
+    let plan = plan(&[
+        (TUNED, "none", "dtnforge-dtn-vm", Group::Cpu),
+        (SWAP, "60", "10", Group::Vm),
+    ]);
+    let rendered = [
+        ("dtnforge/tuned/active_profile", "dtnforge-dtn-vm\n"),
+        ("dtnforge/tuned/profile_mode", "manual\n"),
+        ("sysctl.d/90-dtnforge-vm.conf", "vm.swappiness = 10\n"),
+    ]
+    .map(|(path, text)| (path.to_owned(), text.to_owned()));
+    let mut trial = Transaction::begin(&host, &doors, &host.path(JOURNAL_PATH)).unwrap();
+    trial.place(&plan, &rendered).unwrap();
+    assert!(trial.apply(&plan).stopped.is_none());
+    let stock = trial.ways_back(&plan);
+    files::adopt(&host).unwrap();
+    trial.finish().unwrap();
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).ok();
+
+    let mut out = Transaction::begin(&host, &doors, &journal).unwrap();
+    let report = out.withdraw(&plan, &stock).unwrap();
+    assert!(report.verified(), "{:?}", report.problems());
+    assert_eq!(
+        (read("applied"), read("run/dtnforge/tuned/active_profile")),
+        (None, None)
+    );
+    assert_eq!(read("proc/sys/vm/swappiness").unwrap().trim(), "60");
+    let report = out.rollback();
+    assert!(report.verified(), "{:?}", report.problems());
+    out.finish().unwrap();
+    assert_eq!(read("applied").as_deref(), Some("dtnforge-dtn-vm\n"));
+    assert_eq!(
+        read("run/dtnforge/tuned/profile_mode").as_deref(),
+        Some("manual\n")
+    );
+    assert_eq!(read("proc/sys/vm/swappiness").unwrap().trim(), "10");
+    assert_eq!(read("log").unwrap(), "start\nstop \nstart\n");
+}
