@@ -25,10 +25,14 @@ pub fn server_again(image: &Image, name: &str, overlay: &Path) -> Vm {
     server(image, name).option("--overlay", overlay)
 }
 
+/// Until the boot was judged and what follows from that is done (blessing, arming): up to 3 minutes.
+const JUDGED: &str = include_str!("../scripts/wait-until-judged.sh");
+
 /// What a node is asked in each of its boots, once the agent has ended and the boot was judged.
 pub fn questions() -> Probes {
     node::verdict()
         .ask("system", "timeout 180 systemctl is-system-running --wait")
+        .ask("judged", JUDGED)
         .status()
         .ask("cmdline", "cat /proc/cmdline")
         .ask("esp", "ls /boot/EFI/Linux")
