@@ -10,6 +10,7 @@
 
 mod experiment;
 mod plan_arms;
+mod reach_of_plan;
 
 use super::context::Context;
 use super::run::{End, store_or_say};
@@ -27,7 +28,7 @@ use dtnforge_profiles::envelope::Exit;
 use dtnforge_profiles::state::{Commit, Rejection, State};
 use experiment::{Outcome, Sight};
 use log::Level;
-use plan_arms::PlanArms;
+use plan_arms::{PlanArms, Watch};
 use std::time::Duration;
 
 /// How long a network may take after the agent began before it is looked into: a switch port that does not forward
@@ -47,14 +48,13 @@ fn look_into_by(context: &mut Context, clock: &dyn Clock) -> anyhow::Result<Opti
         return Ok(None);
     };
     let host = context.host.clone();
-    let doors = Doors::new(&host);
     let known = known(context, &commit);
-    let mut arms = PlanArms::new(&host, &doors, clock, &commit, &known);
-    if arms.all_is_there() {
+    let watch = Watch::new(&host, clock, &known);
+    if watch.all_is_there() {
         return Ok(None);
     }
     notify::progress("looking for the network", PATIENCE * 2);
-    let lost = match arms.look_for(PATIENCE) {
+    let lost = match watch.look_for(PATIENCE) {
         Sight::Lost(lost) => lost,
         Sight::There | Sight::Stopped => return Ok(None),
     };
@@ -62,9 +62,11 @@ fn look_into_by(context: &mut Context, clock: &dyn Clock) -> anyhow::Result<Opti
         format!("no network with the commit in place: {lost}; taking it out to see whether it is the cause");
     context.tell(Level::Warn, events::ROLLED_BACK, &commit.profile, &sentence);
     context.console(&sentence);
-    arms.begin(&lost);
+    let doors = Doors::new(&host);
+    let changed = reach_of_plan::changed(&host, &doors, &commit);
+    let mut arms = PlanArms::new(&watch, &doors, &changed, &lost);
     let outcome = experiment::run(&mut arms);
-    let knobs = commit.plan.steps.len();
+    let knobs = arms.knobs();
     match outcome {
         Outcome::Guilty { with } => reject(context, &commit, &with, arms),
         Outcome::Unverified(what) => Ok(Some(unverified(context, &commit, what))),
@@ -157,7 +159,7 @@ fn reject(
     with: &Loss,
     arms: PlanArms<'_>,
 ) -> anyhow::Result<Option<End>> {
-    let (profile, knobs) = (&commit.profile, commit.plan.steps.len());
+    let (profile, knobs) = (&commit.profile, arms.knobs());
     let reason = format!(
         "the node loses its network with {profile} in place ({with}), and has it without; seen twice"
     );

@@ -1,6 +1,7 @@
 //! The arms of the experiment on a real host: the plan by a [`Transaction`], the network by the checks.
 
 use super::experiment::{Arms, Sight};
+use super::reach_of_plan::Changed;
 use crate::checks::{self, Known, Loss};
 use crate::detect::Clock;
 use crate::door::Doors;
@@ -8,7 +9,6 @@ use crate::host::Host;
 use crate::notify;
 use crate::trial::{RollbackReport, Transaction, WITHDRAWAL_PATH};
 use dtnforge_profiles::knob::Disrupts;
-use dtnforge_profiles::state::Commit;
 use std::time::Duration;
 
 /// How long a network may take to come back when no link was touched: a lease is asked for anew.
@@ -25,50 +25,32 @@ const ONE_WAY: Duration = Duration::from_secs(600);
 /// Time to have interfaces configured anew.
 const COMMAND: Duration = Duration::from_secs(20);
 
-/// A commit that can be taken out and put back.
-pub(super) struct PlanArms<'a> {
+/// The eye on the network.
+pub(super) struct Watch<'a> {
     host: &'a Host,
-    doors: &'a Doors,
     clock: &'a dyn Clock,
-    commit: &'a Commit,
     known: &'a Known,
     ports: Vec<String>,
-    /// Open while the plan is out.
-    out: Option<Transaction<'a>>,
-    /// Interfaces whose addresses are asked for anew after each change.
-    renewed: Vec<String>,
 }
 
-impl<'a> PlanArms<'a> {
-    pub(super) fn new(
-        host: &'a Host,
-        doors: &'a Doors,
-        clock: &'a dyn Clock,
-        commit: &'a Commit,
-        known: &'a Known,
-    ) -> Self {
+impl<'a> Watch<'a> {
+    pub(super) fn new(host: &'a Host, clock: &'a dyn Clock, known: &'a Known) -> Self {
         Self {
             host,
-            doors,
             clock,
-            commit,
             known,
             ports: known.ports(),
-            out: None,
-            renewed: Vec::new(),
         }
     }
 
-    /// Begins the experiment on what is missing. Where it is an address, each arm asks for one anew: a client that got
-    /// no answer waits longer and longer, and one that has an address would not notice that it could not get one.
-    pub(super) fn begin(&mut self, lost: &Loss) {
-        if matches!(lost, Loss::Address(_)) {
-            self.renewed = checks::waiting_for_address(self.host);
-        }
+    /// Whether all is there at a glance: what nearly every boot finds, in no time.
+    pub(super) fn all_is_there(&self) -> bool {
+        self.known
+            .is_all_there(&checks::reach_at_a_glance(self.host, &self.ports))
     }
 
     /// Looks for the network for at most `limit`.
-    pub(super) fn look_for(&mut self, limit: Duration) -> Sight {
+    pub(super) fn look_for(&self, limit: Duration) -> Sight {
         let start = self.clock.now();
         loop {
             match self.known.lost(&checks::reach(self.host, &self.ports)) {
@@ -79,11 +61,34 @@ impl<'a> PlanArms<'a> {
             }
         }
     }
+}
 
-    /// Whether all is there at a glance: what nearly every boot finds, in no time.
-    pub(super) fn all_is_there(&self) -> bool {
-        self.known
-            .is_all_there(&checks::reach_at_a_glance(self.host, &self.ports))
+/// A commit that can be taken out and put back.
+pub(super) struct PlanArms<'a> {
+    watch: &'a Watch<'a>,
+    doors: &'a Doors,
+    changed: &'a Changed,
+    /// Open while the plan is out.
+    out: Option<Transaction<'a>>,
+    /// Interfaces whose addresses are asked for anew after each change.
+    renewed: Vec<String>,
+}
+
+impl<'a> PlanArms<'a> {
+    /// The arms of an experiment on what is `lost`. Where it is an address, each arm asks for one anew: a client that
+    /// got no answer waits longer and longer, and one that has an address would not notice that it could not get one.
+    pub(super) fn new(watch: &'a Watch<'a>, doors: &'a Doors, changed: &'a Changed, lost: &Loss) -> Self {
+        let renewed = match lost {
+            Loss::Address(_) => checks::waiting_for_address(watch.host),
+            _ => Vec::new(),
+        };
+        Self {
+            watch,
+            doors,
+            changed,
+            out: None,
+            renewed,
+        }
     }
 
     /// Ends an experiment that left the plan out.
@@ -97,8 +102,13 @@ impl<'a> PlanArms<'a> {
         }
     }
 
+    /// How many knobs are taken out and put back.
+    pub(super) fn knobs(&self) -> usize {
+        self.changed.plan.steps.len()
+    }
+
     fn limit(&self) -> Duration {
-        let steps = &self.commit.plan.steps;
+        let steps = &self.changed.plan.steps;
         match steps.iter().any(|step| step.disrupts == Disrupts::Link) {
             true => RECOVERY_OF_LINK,
             false => RECOVERY,
@@ -112,7 +122,7 @@ impl<'a> PlanArms<'a> {
         }
         let mut args = vec!["reconfigure"];
         args.extend(self.renewed.iter().map(String::as_str));
-        if let Err(error) = self.host.run("networkctl", &args, COMMAND) {
+        if let Err(error) = self.watch.host.run("networkctl", &args, COMMAND) {
             log::info!("addresses are not asked for anew: {error}");
         }
     }
@@ -121,10 +131,11 @@ impl<'a> PlanArms<'a> {
 impl Arms for PlanArms<'_> {
     fn take_out(&mut self) -> Result<Vec<String>, String> {
         notify::progress("taking the commit out: is it why there is no network?", ONE_WAY);
-        let journal = self.host.path(WITHDRAWAL_PATH);
-        let transaction = Transaction::begin(self.host, self.doors, &journal);
+        let host = self.watch.host;
+        let journal = host.path(WITHDRAWAL_PATH);
+        let transaction = Transaction::begin(host, self.doors, &journal);
         let transaction = self.out.insert(transaction.map_err(|error| error.to_string())?);
-        let report = transaction.withdraw(&self.commit.plan, &self.commit.ways_back());
+        let report = transaction.withdraw(&self.changed.plan, &self.changed.stock);
         report
             .map(|report| report.problems())
             .map_err(|error| error.to_string())
@@ -148,7 +159,7 @@ impl Arms for PlanArms<'_> {
         let limit = self.limit();
         notify::progress("looking for the network", limit * 2);
         self.renew();
-        self.clock.sleep(SHOWS);
-        self.look_for(limit)
+        self.watch.clock.sleep(SHOWS);
+        self.watch.look_for(limit)
     }
 }
