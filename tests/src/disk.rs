@@ -95,6 +95,17 @@ impl Disk {
         Ok(())
     }
 
+    /// Gives debugfs a request for the ext4 file system of a partition, such as `clri /etc/upper`; what it said.
+    ///
+    /// # Errors
+    /// When it cannot be run. It does not say by its exit code that a request failed.
+    pub fn debugfs(&self, label: &str, request: &str) -> Result<String, Trouble> {
+        let mut image = self.path.clone().into_os_string();
+        image.push(format!("?offset={}", self.partition(label)?.start));
+        let head: [OsString; 3] = ["-w".into(), "-R".into(), request.into()];
+        tools::output("usr/sbin/debugfs", head.into_iter().chain([image]))
+    }
+
     /// Names of the files in a directory of the EFI system partition.
     ///
     /// # Errors

@@ -12,7 +12,8 @@ mkdir -p /run/dtnforge
 
 save() {
     mkdir -p $old
-    timeout 20 mount -o ro,noload $device $old || return
+    # Its journal stays as it is: what is wrong with the disk may be the writing.
+    timeout 20 mount -o ro,noload $device $old || timeout 20 mount -o ro,norecovery $device $old || return
     timeout 20 cp -a $old/etc/upper/. $state/etc/upper/
     (cd $old && timeout 20 cp -a --parents root/.ssh home/*/.ssh $state/)
     umount -l $old
