@@ -3,21 +3,24 @@
 
 use crate::Vm;
 
+/// systemd hands such units to the initrd as well, which has targets of the same names.
+const NOT_IN_INITRD: &str = "ConditionPathExists=!/etc/initrd-release";
+
 /// Only in the entry that tunes.
 pub const ONLY_TUNED: &str = "ConditionKernelCommandLine=dtnforge.mode=tuned";
 
 /// What never ends and keeps basic.target from being reached. With `only` in its `[Unit]` section.
 pub fn hangs_before_basic(vm: Vm, only: &str) -> Vm {
     let unit = format!(
-        "[Unit]\nDescription=Hangs for a test\nDefaultDependencies=no\nBefore=basic.target\n{only}\n\
-         [Service]\nType=oneshot\nExecStart=/usr/bin/sleep infinity\n"
+        "[Unit]\nDescription=Hangs for a test\nDefaultDependencies=no\nBefore=basic.target\n\
+         {NOT_IN_INITRD}\n{only}\n[Service]\nType=oneshot\nExecStart=/usr/bin/sleep infinity\n"
     );
     let vm = unit_of(vm, "hang.service", &unit);
     // The image's own limit is for slow machines with slow disks.
     drop_in(
         vm,
         "basic.target",
-        "[Unit]\nWants=hang.service\nAfter=hang.service\nJobTimeoutSec=40\n",
+        "[Unit]\nWants=hang.service\nAfter=hang.service\nJobTimeoutSec=60\n",
     )
 }
 
@@ -37,7 +40,7 @@ pub fn runs_once(vm: Vm, name: &str, program: &str, only: &str) -> Vm {
 pub fn site(vm: Vm, text: &str) -> Vm {
     let unit = format!(
         "[Unit]\nDefaultDependencies=no\nBefore=dtn-firstboot-early.service\n\
-         [Service]\nType=oneshot\nSetCredential=site.toml:{text}\n\
+         {NOT_IN_INITRD}\n[Service]\nType=oneshot\nSetCredential=site.toml:{text}\n\
          ExecStart=/usr/bin/install -D -m 0644 %d/site.toml /etc/dtnforge/site.toml\n"
     );
     let vm = unit_of(vm, "site.service", &unit);
