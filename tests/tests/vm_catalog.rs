@@ -5,11 +5,10 @@
 
 use dtnforge_profiles::catalog::{Catalog, Profile};
 use dtnforge_profiles::site::Role;
-use dtnforge_tests::node::node;
 use dtnforge_tests::programs::{Programs, run};
 use dtnforge_tests::rung::{Rung, say};
 use dtnforge_tests::vm::log_path;
-use dtnforge_tests::{Image, Probes, Trouble, project};
+use dtnforge_tests::{Image, Probes, Trouble, Vm, project};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
@@ -50,7 +49,11 @@ fn check(name: &'static str, profiles: &[&Profile]) -> Result<(), Trouble> {
         "virtio,serial=payload,readonly=on,file={}",
         payload(name)?.display()
     );
-    let vm = node(&Image::of_spec("lean.toml")?, name, 100_000)
+    let vm = Vm::of(&Image::of_spec("lean.toml")?, name)
+        .option("--ram", "4096")
+        .option("--timeout", "900")
+        .nic("virtio,speed=100000,rx_queue_size=1024")
+        .disk("nvme,size=8G")
         .option("--cmdline", "dtn-firstboot.hold")
         .option("--run-timeout", "3000")
         .disk(&disk);
