@@ -60,6 +60,11 @@ enum Command {
 }
 
 impl Cli {
+    /// Whether it is about the running system, and not about files in a directory.
+    pub fn is_live(&self) -> bool {
+        Host::at(&self.root, None).is_live()
+    }
+
     /// Does what was asked.
     ///
     /// # Errors

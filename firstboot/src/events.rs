@@ -7,8 +7,10 @@
 //! `journalctl -x` shows an explanation beside each event: the overlay `agent` has it in
 //! `usr/lib/systemd/catalog/dtnforge.catalog`, under the same ids.
 
+use log::kv::Key;
 use log::{Level, LevelFilter};
 use std::io::Write;
+use systemd_journal_logger::JournalLog;
 
 /// A message id, as `journalctl MESSAGE_ID=` takes it.
 #[derive(Debug, Clone, Copy)]
@@ -70,36 +72,47 @@ pub fn tell(level: Level, id: MessageId, about: About<'_>, sentence: &str) {
     );
 }
 
-struct Plain;
+/// The log of a command that somebody started by hand: all of it on his terminal, and the events in the journal too,
+/// where others wait for them.
+struct Terminal {
+    journal: Option<JournalLog>,
+}
 
-impl log::Log for Plain {
+impl log::Log for Terminal {
     fn enabled(&self, _: &log::Metadata<'_>) -> bool {
         true
     }
+
     fn log(&self, record: &log::Record<'_>) {
         // A terminal that hung up must not end a trial in the middle: nobody reads there any more.
         let _ = writeln!(std::io::stderr(), "dtn-firstboot: {}", record.args());
+        if let Some(journal) = self.journal.as_ref().filter(|_| is_event(record)) {
+            journal.log(record);
+        }
     }
+
     fn flush(&self) {}
 }
 
-/// Sets up logging: the journal when we run as a unit, standard error else. Level from `DTN_LOG` (default `info`).
-pub fn start() {
+/// Whether a record is one of [`ALL`], and no mere remark.
+fn is_event(record: &log::Record<'_>) -> bool {
+    record.key_values().get(Key::from("MESSAGE_ID")).is_some()
+}
+
+/// Sets up logging: the journal when we run as a unit; else standard error, with the events in the journal as well when
+/// it is the running system that they are about (`is_live`). Level from `DTN_LOG` (default `info`).
+pub fn start(is_live: bool) {
     let level = std::env::var("DTN_LOG")
         .ok()
         .and_then(|text| text.parse().ok())
         .unwrap_or(LevelFilter::Info);
     let as_unit = std::env::var_os("INVOCATION_ID").is_some() && std::env::var_os("JOURNAL_STREAM").is_some();
     // Without a journal socket standard error serves, which a unit sends to the journal as well.
-    let journal = if as_unit {
-        systemd_journal_logger::JournalLog::new().ok()
-    } else {
-        None
-    };
+    let journal = JournalLog::new().ok().filter(|_| is_live);
     // Installing fails only when a logger is there already, and then that one serves.
     let installed = match journal {
-        Some(journal) => journal.install(),
-        None => log::set_boxed_logger(Box::new(Plain)),
+        Some(journal) if as_unit => journal.install(),
+        journal => log::set_boxed_logger(Box::new(Terminal { journal })),
     };
     if installed.is_ok() {
         log::set_max_level(level);

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    dtn_firstboot::events::start();
+    dtn_firstboot::events::start(cli.is_live());
     match cli.run() {
         Ok(exit) => exit.into(),
         Err(error) => {

@@ -22,6 +22,7 @@ use dtnforge_profiles::undo::Undo;
 use links::{ip, knob_of, run};
 use namespace::inside;
 use nix::mount::{MsFlags, mount};
+use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -249,4 +250,40 @@ fn the_kernels_own_qdisc_comes_back_as_the_kernels_and_ours_as_ours() {
     assert_eq!(doors.read(&leaf).unwrap(), Reading::Is("pfifo".into()));
     assert!(put_back(&doors, &stock).failed.is_empty());
     assert_eq!(show(), before, "nothing of ours is left");
+}
+
+#[test]
+fn a_restore_by_hand_is_an_event_in_the_journal_too() {
+    if !inside("a_restore_by_hand_is_an_event_in_the_journal_too") {
+        return;
+    }
+    own_directories();
+    // What journald would be sent.
+    std::fs::create_dir_all("/run/systemd/journal").unwrap();
+    let journal = UnixDatagram::bind("/run/systemd/journal/socket").unwrap();
+    journal.set_nonblocking(true).unwrap();
+    assert!(agent(&["save", "stock"], None).status.success());
+    tune();
+    let restored = agent(&["restore", "stock"], None);
+    assert!(restored.status.success(), "{restored:?}");
+    let mut buffer = vec![0; 65_536];
+    let mut received = Vec::new();
+    while let Ok(length) = journal.recv(&mut buffer) {
+        // A new client sends nothing at all once, to see whether somebody listens.
+        if length > 0 {
+            received.push(String::from_utf8_lossy(&buffer[..length]).into_owned());
+        }
+    }
+    assert_eq!(received.len(), 1, "{received:#?}");
+    let event = received.remove(0);
+    let id = dtn_firstboot::events::LABEL_RESTORED.0;
+    assert!(
+        event.contains(id) && event.contains("an admin put back the label stock"),
+        "{event}"
+    );
+    let terminal = String::from_utf8_lossy(&restored.stderr).into_owned();
+    assert!(
+        terminal.contains("an admin put back the label stock"),
+        "{terminal}"
+    );
 }

@@ -107,3 +107,13 @@ fn systemd_reads_the_catalog() {
         assert!(list.contains(&format!("{} dtnforge: ", id.0)), "{name} in {list}");
     }
 }
+
+#[test]
+fn an_event_is_told_from_a_remark() {
+    use log::kv::Source;
+    let id = [("MESSAGE_ID", STATE_ENTERED.0)];
+    let other = [("DTNFORGE_STATE", "stock")];
+    let record = |values: &dyn Source| is_event(&log::Record::builder().key_values(&values).build());
+    assert!(record(&id));
+    assert!(!record(&other));
+}

@@ -5,8 +5,8 @@ use crate::door::Door;
 use crate::early::{self, Marker};
 use crate::esp::Esp;
 use crate::host::Host;
-use crate::netdev;
 use crate::owner;
+use crate::people;
 use crate::store::Loaded;
 use crate::trial;
 use dtnforge_profiles::facts::{Facts, Host as Machine};
@@ -166,7 +166,7 @@ fn active_knob(host: &Host, step: &Step, doors: &dyn Door) -> ActiveKnob {
         .map(|low| format!("lowered from {}: {}", low.asked, low.why));
     ActiveKnob {
         knob: step.knob.clone(),
-        device: step.knob.device().and_then(|device| netdev::find(host, device)),
+        device: people::device_name(host, &step.knob),
         committed: step.to.clone(),
         // A device may round, as it did in the trial.
         ok: now
