@@ -103,11 +103,8 @@ pub fn run_limited(mut command: Command, limit: Duration) -> Result<String, Comm
         program: program.clone(),
         source,
     };
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(start)?;
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = start_unless_written(&mut command).map_err(start)?;
     // Pipes are drained by threads, so that a talkative program cannot block on a full one.
     let stdout = child.stdout.take().map(drain);
     let stderr = child.stderr.take().map(drain);
@@ -146,6 +143,19 @@ pub fn run_limited(mut command: Command, limit: Duration) -> Result<String, Comm
         });
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Starts a program. One that is open for writing this very moment (a package is being upgraded) is tried again.
+fn start_unless_written(command: &mut Command) -> std::io::Result<std::process::Child> {
+    const TRIES: u32 = 20;
+    const PAUSE: Duration = Duration::from_millis(50);
+    for _ in 1..TRIES {
+        match command.spawn() {
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::sleep(PAUSE),
+            started => return started,
+        }
+    }
+    command.spawn()
 }
 
 fn shown(command: &Command) -> String {
