@@ -11,10 +11,10 @@ use crate::trial::{RollbackReport, Transaction, WITHDRAWAL_PATH};
 use dtnforge_profiles::knob::Disrupts;
 use std::time::Duration;
 
-/// How long a network may take to come back when no link was touched: a lease is asked for anew.
+/// How long a network may take to come back when neither links nor addresses were touched.
 const RECOVERY: Duration = Duration::from_secs(30);
-/// The same when links went down: the port of a switch may not forward for 30 s, and the wait between two requests
-/// for a lease has grown by then.
+/// The same when links went down, or an address is asked for anew, which may take the link down as well: the port of a
+/// switch may not forward for 30 s, and the wait between two requests for a lease has grown by then.
 const RECOVERY_OF_LINK: Duration = Duration::from_secs(75);
 /// A change takes a moment to show: a link that goes down is up for a little longer.
 const SHOWS: Duration = Duration::from_secs(5);
@@ -109,9 +109,11 @@ impl<'a> PlanArms<'a> {
 
     fn limit(&self) -> Duration {
         let steps = &self.changed.plan.steps;
-        match steps.iter().any(|step| step.disrupts == Disrupts::Link) {
-            true => RECOVERY_OF_LINK,
-            false => RECOVERY,
+        let flaps = steps.iter().any(|step| step.disrupts == Disrupts::Link);
+        if flaps || !self.renewed.is_empty() {
+            RECOVERY_OF_LINK
+        } else {
+            RECOVERY
         }
     }
 
