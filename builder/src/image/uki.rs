@@ -16,18 +16,19 @@ pub const ENTRIES: [(&str, &str, Mode); 2] = [
     ("stock.efi", "stock", Mode::Stock),
 ];
 /// Words of both entries. No shell in the initrd that waits for somebody: root is locked there.
-const COMMON: [&str; 3] = ["panic=10", "rd.timeout=30", "rd.shell=0"];
+const COMMON: [&str; 2] = ["panic=10", "rd.shell=0"];
 /// Whatever kills a tuned boot must end in a reboot, so that it is counted: a damaged block of the root, a fault of
 /// the kernel that it would survive by half, a dead init, an initrd that cannot go on.
-const TUNED: [&str; 4] = [
+const TUNED: [&str; 5] = [
+    "rd.timeout=30",
     "systemd.verity_root_options=panic-on-corruption",
     "oops=panic",
     "systemd.crash_action=reboot",
     "rd.emergency=reboot",
 ];
 /// Nothing is left to fall back to: what cannot go on stays where it is and says so (the initrd reads the whole root
-/// first, see `dtn-root-check.service`), for a reboot would only come here again.
-const STOCK: [&str; 1] = ["rd.emergency=halt"];
+/// first, see `dtn-root-check.service`), for a reboot would only come here again. So a slow disk is waited for longer.
+const STOCK: [&str; 2] = ["rd.timeout=300", "rd.emergency=halt"];
 
 /// What an entry does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -229,7 +230,7 @@ mod tests {
         }
         assert_eq!(
             command_line(&spec, "0123", Mode::Stock),
-            "root=/dev/mapper/root rootfstype=erofs ro roothash=0123 panic=10 rd.timeout=30 rd.shell=0 \
+            "root=/dev/mapper/root rootfstype=erofs ro roothash=0123 panic=10 rd.shell=0 rd.timeout=300 \
              rd.emergency=halt console=ttyS0,115200 dtnforge.mode=stock both=1"
         );
     }
