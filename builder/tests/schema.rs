@@ -187,6 +187,7 @@ fn the_ranges_of_site_decisions_are_those_that_their_reader_takes() {
             "budget_s",
             "link_mbps",
             "mtu",
+            "pacing_mbps",
             "rtt_ms",
             "streams",
             "throughput_limit"

@@ -202,6 +202,44 @@ fn fq_under_every_queue_and_the_old_leaves_again() {
 }
 
 #[test]
+fn a_flow_is_held_to_a_rate_under_every_queue_and_the_old_leaves_again() {
+    if !in_guest("a_flow_is_held_to_a_rate_under_every_queue_and_the_old_leaves_again") {
+        return;
+    }
+    let (host, ifname) = (Host::live(), nic("virtio_net"));
+    run("ip", &["link", "set", &ifname, "up"]);
+    let doors = Doors::new(&host);
+    let show = || run("tc", &["-j", "qdisc", "show", "dev", &ifname]);
+    let before = show();
+    let (leaf, rate) = (
+        knob_of("qdisc", &ifname, "leaf"),
+        knob_of("qdisc", &ifname, "maxrate"),
+    );
+    let default: KnobId = "sysctl:net.core.default_qdisc".parse().unwrap();
+    let plan = plan(&doors, &[(default, "fq"), (leaf, "fq"), (rate.clone(), "2000")]);
+    let mut trial = begin(&host, &doors);
+    let report = trial.apply(&plan);
+    assert!(report.stopped.is_none(), "{report:?}");
+    assert_eq!(trial.verify(&plan), []);
+    let during = show();
+    println!("during {during}");
+    // 2000 Mb/s in byte/s, once for each queue.
+    assert_eq!(
+        during.matches(r#""maxrate":250000000"#).count(),
+        before.matches("parent").count()
+    );
+    // The rate alone: leaves without one, made by the kernel.
+    doors
+        .undo(&rate, &dtnforge_profiles::undo::Undo::Write("0".into()))
+        .unwrap();
+    assert_eq!(doors.read(&rate).unwrap(), Reading::Is("0".into()));
+    assert!(!show().contains("maxrate"), "{}", show());
+    assert!(trial.rollback().verified());
+    assert_eq!(show(), before);
+    trial.finish().unwrap();
+}
+
+#[test]
 fn lro_and_rings_of_a_vmxnet3_come_and_go() {
     if !in_guest("lro_and_rings_of_a_vmxnet3_come_and_go") {
         return;

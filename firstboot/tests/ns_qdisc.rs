@@ -165,6 +165,32 @@ fn a_device_without_a_queue_is_unsupported() {
 }
 
 #[test]
+fn without_fq_there_is_no_rate_to_set_and_none_to_take_back() {
+    if !inside("without_fq_there_is_no_rate_to_set_and_none_to_take_back") {
+        return;
+    }
+    make_ifb("4");
+    let doors = Doors::new(&Host::live());
+    doors
+        .write(&knob_of("qdisc", IFB, "leaf"), &"pfifo".into())
+        .unwrap();
+    let before = show();
+    let rate = knob_of("qdisc", IFB, "maxrate");
+    assert_eq!(doors.read(&rate).unwrap(), Reading::Is("0".into()));
+    let undo = doors.undo_for(&rate).unwrap();
+    assert_eq!(undo, Undo::Write("0".into()));
+    let error = doors.write(&rate, &"2000".into()).unwrap_err().to_string();
+    assert!(
+        error.contains("only fq holds a flow to a rate, and here is pfifo"),
+        "{error}"
+    );
+    let error = doors.write(&rate, &"2gbit".into()).unwrap_err().to_string();
+    assert!(error.contains("expected a rate in Mb/s"), "{error}");
+    doors.undo(&rate, &undo).unwrap();
+    assert_eq!(show(), before);
+}
+
+#[test]
 fn an_unknown_qdisc_is_an_error_in_the_words_of_tc() {
     if !inside("an_unknown_qdisc_is_an_error_in_the_words_of_tc") {
         return;

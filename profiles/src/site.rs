@@ -95,6 +95,10 @@ pub struct SiteFile {
     /// Pause frames of the data ports, both directions: decide with the owner of the switch. Default: as found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<Switch>,
+    /// Rate that no flow of a data port exceeds, Mb/s; 1 to 34000, which is what `fq` can hold. All streams together are
+    /// best 80 to 90 % of the link. Default: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing_mbps: Option<u32>,
     /// What to do with groups that nothing can speak for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unproved: Option<Unproved>,
@@ -112,6 +116,9 @@ pub struct SiteFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics_dir: Option<String>,
 }
+
+/// The highest rate of a flow that `fq` can hold, Mb/s: its field is 32 bit of byte/s, 34.36 Gb/s.
+pub const MAX_PACING: u32 = 34_000;
 
 /// Where node_exporter of Debian looks for text files.
 pub const METRICS_DIR: &str = "/var/lib/prometheus/node-exporter";
@@ -210,6 +217,8 @@ pub struct Site {
     pub mtu: Option<u32>,
     /// Pause frames of the data ports, when the site says so.
     pub pause: Option<Switch>,
+    /// Rate of a flow of a data port, when the site limits it, Mb/s.
+    pub pacing_mbps: Option<u32>,
     /// Policy for groups without evidence.
     pub unproved: Unproved,
     /// Budget of local measurements, s.
@@ -237,6 +246,7 @@ impl SiteFile {
             storage_class: nearer.storage_class.or(self.storage_class),
             mtu: nearer.mtu.or(self.mtu),
             pause: nearer.pause.or(self.pause),
+            pacing_mbps: nearer.pacing_mbps.or(self.pacing_mbps),
             unproved: nearer.unproved.or(self.unproved),
             budget_s: nearer.budget_s.or(self.budget_s),
             throughput_limit: nearer.throughput_limit.or(self.throughput_limit),
@@ -308,6 +318,9 @@ impl SiteFile {
         if let Some(mtu) = self.mtu.filter(|mtu| !(1280..=65_535).contains(mtu)) {
             return bad("mtu", mtu.to_string(), "1280 to 65535 byte");
         }
+        if let Some(mbps) = self.pacing_mbps.filter(|mbps| !(1..=MAX_PACING).contains(mbps)) {
+            return bad("pacing_mbps", mbps.to_string(), "1 to 34000 Mb/s");
+        }
         let budget_s = self.budget_s.unwrap_or(90);
         if !(30..=900).contains(&budget_s) {
             return bad("budget_s", budget_s.to_string(), "30 to 900 s");
@@ -328,6 +341,7 @@ impl SiteFile {
             storage_class: self.storage_class,
             mtu: self.mtu,
             pause: self.pause,
+            pacing_mbps: self.pacing_mbps,
             unproved: self.unproved.unwrap_or(Unproved::Hold),
             budget_s,
             throughput_limit,
@@ -413,6 +427,10 @@ mod tests {
             (
                 "data_nics = ['eth0', '../x y']",
                 "key `data_nics`: \"../x y\" is out of range, expected names of interfaces",
+            ),
+            (
+                "pacing_mbps = 50000",
+                "key `pacing_mbps`: 50000 is out of range, expected 1 to 34000 Mb/s",
             ),
             (
                 "storage_class = 'unknown'",

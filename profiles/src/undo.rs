@@ -44,7 +44,7 @@ pub enum Undo {
 pub fn of_step(step: &Step) -> Undo {
     let before = step.from.clone();
     match &step.knob {
-        KnobId::Qdisc(..) => Undo::DelQdisc { before },
+        KnobId::Qdisc(_, key) if key == "leaf" => Undo::DelQdisc { before },
         KnobId::Tuned(_) if before.as_str() == NO_TUNED_PROFILE => Undo::Tuned {
             profile: None,
             mode: None,

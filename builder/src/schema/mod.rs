@@ -79,6 +79,7 @@ fn with_ranges(mut schema: Schema, place: &str) -> Schema {
         ("rtt_ms", json!({ "minimum": 1, "maximum": 1000 })),
         ("streams", json!({ "minimum": 1, "maximum": 256 })),
         ("mtu", json!({ "minimum": 1280, "maximum": 65_535 })),
+        ("pacing_mbps", json!({ "minimum": 1, "maximum": 34_000 })),
         ("budget_s", json!({ "minimum": 30, "maximum": 900 })),
         ("throughput_limit", json!({ "minimum": 0.5, "maximum": 1.0 })),
         (

@@ -73,7 +73,7 @@ fn of_command(words: &[&str]) -> Vec<Setting> {
         "ethtool" => ethtool(args),
         "ip" => ip(args),
         "ifconfig" => ifconfig(args),
-        "tc" => tc(args).into_iter().collect(),
+        "tc" => tc(args),
         "sysctl" => sysctl(args),
         "cpupower" => cpupower(args).into_iter().collect(),
         "blockdev" => blockdev(args).into_iter().collect(),
@@ -106,6 +106,7 @@ const ETHTOOL: &[(&[&str], Names)] = &[
             ("adaptive-tx", "coalesce.adaptive-tx"),
         ],
     ),
+    (&["-A", "--pause"], &[("rx", "pause.rx"), ("tx", "pause.tx")]),
     (
         &["-K", "--features", "--offload"],
         &[("lro", "feature.lro"), ("large-receive-offload", "feature.lro")],
@@ -173,31 +174,51 @@ fn ifconfig(args: &[&str]) -> Vec<Setting> {
     }
 }
 
-/// `tc qdisc add|replace|change dev X root|parent P [handle H] KIND ...`.
-fn tc(args: &[&str]) -> Option<Setting> {
-    let verb = args.iter().position(|arg| *arg == "qdisc").map(|at| at + 1)?;
-    if !matches!(*args.get(verb)?, "add" | "replace" | "change") {
-        return None;
-    }
-    let rest = &args[verb + 1..];
-    let device = after(rest, "dev")?;
-    let mut kind = rest.iter().copied();
-    while let Some(word) = kind.next() {
+/// `tc qdisc add|replace|change dev X root|parent P [handle H] KIND [maxrate RATE] ...`.
+fn tc(args: &[&str]) -> Vec<Setting> {
+    let verb = args.iter().position(|arg| *arg == "qdisc").map(|at| at + 1);
+    let Some((verb, rest)) = verb.and_then(|at| args.get(at..)?.split_first()) else {
+        return Vec::new();
+    };
+    let device = after(rest, "dev").filter(|_| matches!(*verb, "add" | "replace" | "change"));
+    let (Some(device), Some(kind)) = (device, qdisc_kind(rest)) else {
+        return Vec::new();
+    };
+    let setting = |key: &str, says: Says| Setting {
+        pattern: format!("qdisc/<dev>:{key}"),
+        device: Some(device.to_owned()),
+        says,
+    };
+    let rate = after(rest, "maxrate").map(|rate| setting("maxrate", says_rate(rate)));
+    [setting("leaf", says(kind))].into_iter().chain(rate).collect()
+}
+
+/// The kind of qdisc: the first word that is neither a keyword nor what follows one.
+fn qdisc_kind<'a>(args: &[&'a str]) -> Option<&'a str> {
+    let mut words = args.iter().copied();
+    while let Some(word) = words.next() {
         match word {
             "dev" | "parent" | "handle" => {
-                kind.next();
+                words.next();
             }
             "root" => {}
-            kind => {
-                return Some(Setting {
-                    pattern: "qdisc/<dev>:leaf".to_owned(),
-                    device: Some(device.to_owned()),
-                    says: says(kind),
-                });
-            }
+            kind => return Some(kind),
         }
     }
     None
+}
+
+/// A rate as `tc` takes it, in Mb/s where it is a whole number of them.
+fn says_rate(text: &str) -> Says {
+    let units = [("gbit", 1000), ("mbit", 1)];
+    let mbps = units.iter().find_map(|(unit, factor)| {
+        let number: i64 = text.strip_suffix(unit)?.parse().ok()?;
+        number.checked_mul(*factor)
+    });
+    mbps.map_or_else(
+        || Says::Unknown(text.to_owned()),
+        |mbps| Says::Is(Value::from(mbps)),
+    )
 }
 
 /// `sysctl [-w] key=value ...`.
@@ -281,7 +302,16 @@ mod tests {
             ("ifconfig eth0 mtu 9000", &["nic/<dev>:mtu eth0 9000"]),
             (
                 "tc qdisc add dev eth0 root fq maxrate 8gbit",
-                &["qdisc/<dev>:leaf eth0 fq"],
+                &["qdisc/<dev>:leaf eth0 fq", "qdisc/<dev>:maxrate eth0 8000"],
+            ),
+            (
+                "tc qdisc replace dev eth0 parent 1:2 fq maxrate 1.5gbit",
+                &["qdisc/<dev>:leaf eth0 fq", "qdisc/<dev>:maxrate eth0 1.5gbit"],
+            ),
+            ("tc qdisc show dev eth0", &[]),
+            (
+                "ethtool -A eth0 rx off tx off",
+                &["nic/<dev>:pause.rx eth0 off", "nic/<dev>:pause.tx eth0 off"],
             ),
             (
                 "tc qdisc replace dev eth0 root handle 1: tbf rate 2gbit burst 10m",

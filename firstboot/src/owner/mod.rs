@@ -101,7 +101,7 @@ impl Owners {
     fn claims(&self, knob: &KnobId) -> Vec<Claim> {
         let target = Target::of(&self.host, knob);
         let mut claims = self.ours.claims(knob);
-        if let KnobId::Qdisc(..) = knob {
+        if matches!(knob, KnobId::Qdisc(_, key) if key == "leaf") {
             // The kernel makes the leaves of a NIC that comes up, by this key.
             claims.extend(self.claims(&KnobId::Sysctl("net.core.default_qdisc".to_owned())));
         }

@@ -9,6 +9,7 @@ macro_rules! files {
 /// Each file of `catalog/`, by name.
 pub(super) const FILES: &[(&str, &str)] = files![
     "base-metal.toml",
+    "base-pace.toml",
     "base-serve.toml",
     "base-tcp.toml",
     "base-writeback.toml",

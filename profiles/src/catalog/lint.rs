@@ -53,6 +53,7 @@ pub(super) fn whole(merged: &Merged) -> Vec<Problem> {
         problems.extend(wrong_owner(line, merged));
     }
     problems.extend(two_leaves(merged));
+    problems.extend(rate_without_fq(merged));
     if let Some(tuned) = &merged.tuned {
         problems.extend(wrong_repeats(tuned, merged));
     }
@@ -104,6 +105,20 @@ fn two_leaves(merged: &Merged) -> Option<Problem> {
             leaf.line.value.as_str()
         );
         leaf.value_at.problem("value", what, Some(hint)).of("two-owners")
+    })
+}
+
+/// Only `fq` holds a flow to a rate.
+fn rate_without_fq(merged: &Merged) -> Option<Problem> {
+    let mut lines = merged.lines.iter();
+    let rate = lines.find(|line| line.line.definition.pattern == "qdisc/<dev>:maxrate")?;
+    let is_fq = |line: &&DraftLine| {
+        line.line.definition.pattern == "qdisc/<dev>:leaf" && line.line.value.as_str() == "fq"
+    };
+    merged.lines.iter().find(is_fq).is_none().then(|| {
+        let what = "only fq holds a flow to a rate, and the profile does not set it";
+        let hint = Some("set qdisc/<data>:leaf to \"fq\" as well".to_owned());
+        rate.id_at.problem("id", what, hint)
     })
 }
 

@@ -99,7 +99,7 @@ pub enum BadKnobTemplate {
 }
 
 /// A value of a profile: text, with `{buffer}` where the buffer formula's result goes; or one of the site's decisions,
-/// `{mtu}` or `{pause}`, and nothing else.
+/// `{mtu}`, `{pause}` or `{pacing_mbps}`, and nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValueTemplate(String);
 
@@ -113,6 +113,8 @@ pub enum SiteChoice {
     Mtu,
     /// Pause frames of the data ports.
     Pause,
+    /// Rate of a flow of a data port.
+    Pacing,
 }
 
 impl SiteChoice {
@@ -121,6 +123,7 @@ impl SiteChoice {
         match self {
             Self::Mtu => "mtu",
             Self::Pause => "pause",
+            Self::Pacing => "pacing_mbps",
         }
     }
 }
@@ -152,6 +155,7 @@ impl ValueTemplate {
         match self.0.as_str() {
             "{mtu}" => Some(SiteChoice::Mtu),
             "{pause}" => Some(SiteChoice::Pause),
+            "{pacing_mbps}" => Some(SiteChoice::Pacing),
             _ => None,
         }
     }
@@ -176,7 +180,9 @@ impl ValueTemplate {
 #[derive(Debug, thiserror::Error)]
 pub enum BadValueTemplate {
     /// Something unknown in braces.
-    #[error("{0:?} has braces that are not `{{buffer}}`, nor `{{mtu}}` or `{{pause}}` alone")]
+    #[error(
+        "{0:?} has braces that are not `{{buffer}}`, nor `{{mtu}}`, `{{pause}}` or `{{pacing_mbps}}` alone"
+    )]
     UnknownName(String),
     /// Empty, or more than one line.
     #[error("{0:?} is empty or has control characters")]

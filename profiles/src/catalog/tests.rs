@@ -137,6 +137,10 @@ fn each_mistake_is_named_with_its_line_and_key() {
             "x.toml:10: key `value`: the leaf of a device that comes up is net.core.default_qdisc",
         ),
         (
+            knob("qdisc/<data>:maxrate", "value = '{pacing_mbps}'\nunit = 'Mb/s'\n"),
+            "x.toml:9: key `id`: only fq holds a flow to a rate, and the profile does not set it",
+        ),
+        (
             knob("nic/eth0:ring.rx", "value = 9\nunit = 'descriptor'\n"),
             "x.toml:9: key `id`: \"nic/eth0:ring.rx\" names one",
         ),

@@ -4,6 +4,7 @@
 use super::definition::{Disrupts, KnobDef, Owner, Rounding, Scope, ValueKind};
 use super::id::KnobId;
 use crate::group::Group;
+use crate::site::MAX_PACING;
 
 const INT_MAX: i64 = 2_147_483_647;
 
@@ -178,6 +179,22 @@ pub static REGISTRY: &[KnobDef] = &[
         after: &["sysctl:net.core.default_qdisc", "nic/<dev>:channels.combined"],
         modules: &[("fq", "sch_fq"), ("fq_codel", "sch_fq_codel")],
         about: "Queue discipline under each transmit queue of a data NIC; the mq root stays.",
+    },
+    KnobDef {
+        pattern: "qdisc/<dev>:maxrate",
+        kind: ValueKind::Integer {
+            min: 0,
+            max: MAX_PACING as i64,
+        },
+        unit: "Mb/s",
+        owner: Owner::Udev,
+        group: Group::Qdisc,
+        scope: Scope::Device,
+        disrupts: Disrupts::Queue,
+        rounding: Rounding::Exact,
+        after: &["qdisc/<dev>:leaf"],
+        modules: &[],
+        about: "Rate that fq lets one flow of a data NIC have; 0 is no limit.",
     },
     sysctl(
         "sysctl:net.core.netdev_max_backlog",

@@ -86,6 +86,7 @@ impl Inputs<'_> {
         let value = match decision {
             SiteChoice::Mtu => self.site.mtu.map(|mtu| Value::from(i64::from(mtu))),
             SiteChoice::Pause => self.site.pause.map(|pause| Value::new(pause.word())),
+            SiteChoice::Pacing => self.site.pacing_mbps.map(|rate| Value::from(i64::from(rate))),
         };
         let value = value.ok_or_else(|| format!("left as it is: the site decides it (key `{key}`)"))?;
         if let (SiteChoice::Mtu, Some(bond)) = (decision, self.bond_above(knob)) {
@@ -93,11 +94,36 @@ impl Inputs<'_> {
                 "a leg of {bond}, and the MTU is set on that, by what manages it"
             ));
         }
+        let why = match (decision, self.site.pacing_mbps) {
+            (SiteChoice::Pacing, Some(rate)) => format!("{}{}", line.why, self.all_streams(rate)?),
+            _ => line.why.clone(),
+        };
         Ok(Asked {
             value,
-            why: line.why.clone(),
+            why,
             origin: ValueOrigin::Site(key.to_owned()),
         })
+    }
+
+    /// What flows of `rate` Mb/s make together, beside the speed of the link.
+    ///
+    /// # Errors
+    /// When the link itself holds a flow to that rate.
+    fn all_streams(&self, rate: u32) -> Result<String, String> {
+        let Some(mbps) = self.mbps() else {
+            return Ok(String::new());
+        };
+        if rate >= mbps {
+            return Err(format!(
+                "the site limits a flow to {rate} Mb/s, and the link has {mbps}"
+            ));
+        }
+        let usual = self.profile.buffer.as_ref().map(|buffer| buffer.streams);
+        let streams = self.site.streams.or(usual).unwrap_or(1);
+        let total = u64::from(streams) * u64::from(rate);
+        Ok(format!(
+            " ({streams} streams of {rate} Mb/s: {total} of {mbps} Mb/s)"
+        ))
     }
 
     /// What the profile asks for, with the formula's result and the site's own choice put in.

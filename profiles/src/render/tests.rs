@@ -172,6 +172,63 @@ fn pause_frames_and_mtu_have_files_of_their_own() {
 }
 
 #[test]
+fn a_rate_of_a_flow_is_set_below_each_queue_by_a_script_that_takes_name_and_rate_as_arguments() {
+    let mut plan = plan_of("dtn-100g-nvme");
+    let mut step = plan.steps[0].clone();
+    step.knob = "qdisc/0000:01:00.0+52:54:00:aa:bb:01:maxrate".parse().unwrap();
+    (step.to, step.group, step.owner) = ("10000".into(), Group::Qdisc, Owner::Udev);
+    plan.steps.push(step);
+    let text = text_of(&plan, "udev/rules.d/90-dtnforge-60-pacing.rules");
+    let rule = text.lines().find(|line| line.contains("RUN+=")).unwrap();
+    assert!(
+        rule.starts_with(
+            "KERNELS==\"0000:01:00.0\", ATTR{address}==\"52:54:00:aa:bb:01\", RUN+=\"/bin/sh -c 'set -f; "
+        ) && rule.ends_with(" fi' pacing $name 10000\""),
+        "{rule}"
+    );
+    // The shell as udev starts it, with `tc` and the queues of a NIC in a directory.
+    let script = rule
+        .split('\'')
+        .nth(1)
+        .unwrap()
+        .replace("$$", "$")
+        .replace("%%", "%");
+    for (queues, expected) in [
+        (
+            11,
+            "qdisc replace dev eth0 root handle d7: mq\nqdisc replace dev eth0 parent d7:1 fq maxrate 10000mbit\n",
+        ),
+        (1, "qdisc replace dev eth0 root handle d7: fq maxrate 10000mbit\n"),
+    ] {
+        let calls = calls_of(&script, queues);
+        assert!(calls.starts_with(expected), "{calls}");
+        assert_eq!(calls.lines().count(), if queues == 1 { 1 } else { queues + 1 });
+        assert!(
+            queues == 1 || calls.ends_with(" parent d7:b fq maxrate 10000mbit\n"),
+            "{calls}"
+        );
+    }
+}
+
+/// What the script calls `tc` with, for a NIC with so many transmit queues.
+fn calls_of(script: &str, queues: usize) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let sys = dir.path().join("sys");
+    for queue in 0..queues {
+        std::fs::create_dir_all(sys.join(format!("eth0/queues/tx-{queue}"))).unwrap();
+    }
+    let script = script.replace("/sys/class/net", sys.to_str().unwrap());
+    let script = format!("tc() {{ echo \"$@\"; }}; {script}");
+    let arguments = ["-c", &script, "pacing", "eth0", "10000"];
+    let output = std::process::Command::new("/bin/sh")
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
 fn each_sysctl_line_stands_under_its_reason_and_source() {
     let text = text_of(&plan_of("dtn-100g-nvme"), "sysctl.d/90-dtnforge-tcp-buffers.conf");
     let expected = "# autotuning may open the window to the bandwidth-delay product of one stream \

@@ -15,37 +15,71 @@ struct Kind {
     group: Group,
     /// What the keys begin with.
     prefix: &'static str,
-    /// The option of ethtool that sets them; none for what is an attribute.
-    flag: Option<&'static str>,
+    how: How,
 }
 
-const fn kind(
-    number: u8,
-    name: &'static str,
-    group: Group,
-    prefix: &'static str,
-    flag: Option<&'static str>,
-) -> Kind {
+/// How a rule sets a value.
+enum How {
+    /// As an attribute of the device.
+    Attribute,
+    /// By this option of ethtool.
+    Ethtool(&'static str),
+    /// By tc, for each transmit queue.
+    Tc,
+}
+
+const fn kind(number: u8, name: &'static str, group: Group, prefix: &'static str, how: How) -> Kind {
     Kind {
         number,
         name,
         group,
         prefix,
-        flag,
+        how,
     }
 }
 
-/// MTU before rings, features and channels before rings, pause frames and moderation after them.
-const KINDS: [Kind; 6] = [
-    kind(10, "mtu", Group::Mtu, "mtu", None),
-    kind(20, "nic-offload", Group::NicOffload, "feature.", Some("-K")),
-    kind(30, "nic-channels", Group::NicChannels, "channels.", Some("-L")),
-    kind(40, "nic-rings", Group::NicRings, "ring.", Some("-G")),
-    kind(45, "nic-pause", Group::NicOffload, "pause.", Some("-A")),
-    kind(50, "nic-coalesce", Group::NicCoalesce, "coalesce.", Some("-C")),
+/// MTU before rings, features and channels before rings, pause frames and moderation after them. Pacing comes last: it
+/// needs the queues as they are going to be.
+const KINDS: [Kind; 7] = [
+    kind(10, "mtu", Group::Mtu, "mtu", How::Attribute),
+    kind(
+        20,
+        "nic-offload",
+        Group::NicOffload,
+        "feature.",
+        How::Ethtool("-K"),
+    ),
+    kind(
+        30,
+        "nic-channels",
+        Group::NicChannels,
+        "channels.",
+        How::Ethtool("-L"),
+    ),
+    kind(40, "nic-rings", Group::NicRings, "ring.", How::Ethtool("-G")),
+    kind(45, "nic-pause", Group::NicOffload, "pause.", How::Ethtool("-A")),
+    kind(
+        50,
+        "nic-coalesce",
+        Group::NicCoalesce,
+        "coalesce.",
+        How::Ethtool("-C"),
+    ),
+    kind(60, "pacing", Group::Qdisc, "maxrate", How::Tc),
 ];
 
 const ETHTOOL: &str = "/usr/sbin/ethtool";
+
+/// Gives each transmit queue of the interface `$1` an `fq` that holds a flow to `$2` Mb/s: below a root `mq` with a handle
+/// of ours, as nothing can be put below the kernel's own; as the root where there is one queue. Number N in sysfs is
+/// N+1 to tc, in hexadecimal. A name of an interface has no white space, and `set -f` makes the rest of it plain. udev
+/// gives a program no PATH. `$` and `%` are doubled for udev.
+const PACE: &str = "set -f; PATH=/usr/sbin:/usr/bin:/sbin:/bin; queues=/sys/class/net/$$1/queues; n=0; \
+                    if [ -e $$queues/tx-1 ]; then \
+                    tc qdisc replace dev $$1 root handle d7: mq; \
+                    while [ -e $$queues/tx-$$n ]; do n=$$((n + 1)); \
+                    tc qdisc replace dev $$1 parent d7:$$(printf %%x $$n) fq maxrate $${2}mbit; done; \
+                    else tc qdisc replace dev $$1 root handle d7: fq maxrate $${2}mbit; fi";
 
 pub(super) fn files(plan: &Plan) -> Vec<NativeFile> {
     KINDS.iter().filter_map(|kind| file(plan, kind)).collect()
@@ -85,7 +119,7 @@ fn file(plan: &Plan, kind: &Kind) -> Option<NativeFile> {
 impl Kind {
     fn steps<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = &'a Step> {
         let is_ours = |step: &&Step| match &step.knob {
-            KnobId::Nic(_, key) => key.starts_with(self.prefix),
+            KnobId::Nic(_, key) | KnobId::Qdisc(_, key) => key.starts_with(self.prefix),
             _ => false,
         };
         steps_of(plan, Owner::Udev, self.group).filter(is_ours)
@@ -107,18 +141,22 @@ fn rule(plan: &Plan, kind: &Kind, device: &DeviceId) -> Option<String> {
 /// One call sets several values, so each comment names its own.
 fn named_comment(step: &Step) -> String {
     match &step.knob {
-        KnobId::Nic(_, key) => format!("# {key} = {}\n{}", step.to, comment(step)),
+        KnobId::Nic(_, key) | KnobId::Qdisc(_, key) => format!("# {key} = {}\n{}", step.to, comment(step)),
         _ => comment(step),
     }
 }
 
 /// What the rule does: one call of ethtool for all settings of a kind.
 fn action(kind: &Kind, steps: &[&Step]) -> Option<String> {
-    let Some(flag) = kind.flag else {
-        return steps.first().map(|step| format!("ATTR{{mtu}}=\"{}\"", step.to));
-    };
-    let words: Vec<String> = steps.iter().filter_map(|step| words(step)).collect();
-    Some(format!("RUN+=\"{ETHTOOL} {flag} $name {}\"", words.join(" ")))
+    let first = steps.first()?;
+    Some(match kind.how {
+        How::Attribute => format!("ATTR{{{}}}=\"{}\"", kind.prefix, first.to),
+        How::Ethtool(flag) => {
+            let words: Vec<String> = steps.iter().filter_map(|step| words(step)).collect();
+            format!("RUN+=\"{ETHTOOL} {flag} $name {}\"", words.join(" "))
+        }
+        How::Tc => format!("RUN+=\"/bin/sh -c '{PACE}' pacing $name {}\"", first.to),
+    })
 }
 
 /// `ring.rx` is `rx` to ethtool.

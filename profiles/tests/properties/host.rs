@@ -68,11 +68,12 @@ pub(crate) fn site() -> impl Strategy<Value = Site> {
     let mtu = prop::option::of(prop::sample::select(vec![1500_u32, 9000]));
     let pause = prop::option::of(prop::sample::select(vec!["on", "off"]));
     let congestion = prop::option::of(prop::sample::select(vec!["cubic", "bbr", "htcp"]));
-    (1_u32..1000, prop::option::of(1_u32..64), mtu, pause, congestion).prop_map(
-        |(rtt_ms, streams, mtu, pause, congestion_control)| {
+    let pacing = prop::option::of(1_u32..=34_000);
+    (1_u32..1000, prop::option::of(1_u32..64), mtu, pause, pacing, congestion).prop_map(
+        |(rtt_ms, streams, mtu, pause, pacing_mbps, congestion_control)| {
             let file = serde_json::json!({
                 "role": "dtn", "link_mbps": 100_000, "rtt_ms": rtt_ms, "streams": streams, "mtu": mtu, "pause": pause,
-                "congestion_control": congestion_control,
+                "pacing_mbps": pacing_mbps, "congestion_control": congestion_control,
             });
             serde_json::from_value::<SiteFile>(file).unwrap().check().unwrap()
         },

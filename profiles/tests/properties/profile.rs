@@ -48,6 +48,7 @@ fn value(knob: &'static KnobDef) -> BoxedStrategy<String> {
         (ValueKind::Triple { .. }, _) => "4096 16384 {buffer}",
         (_, "nic/<dev>:mtu") => "{mtu}",
         (ValueKind::Switch, _) => "{pause}",
+        (_, "qdisc/<dev>:maxrate") => "{pacing_mbps}",
         _ => "{buffer}",
     };
     prop_oneof![60 => fits, 6 => Just(computed.to_owned()), 1 => hostile()].boxed()

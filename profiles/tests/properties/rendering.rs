@@ -67,7 +67,7 @@ fn check_rules(plan: &Plan, files: &[NativeFile]) {
         .iter()
         .filter(|step| step.owner == Owner::Udev)
         .map(|step| {
-            let KnobId::Nic(_, key) = &step.knob else {
+            let (KnobId::Nic(_, key) | KnobId::Qdisc(_, key)) = &step.knob else {
                 panic!("{} is no setting of a port", step.knob)
             };
             format!(
@@ -82,8 +82,15 @@ fn check_rules(plan: &Plan, files: &[NativeFile]) {
     assert_eq!(words, planned);
 }
 
-/// `rx 2048` and `tx 2048` of `/usr/sbin/ethtool -G $name rx 2048 tx 2048`.
+/// `rx 2048` and `tx 2048` of `/usr/sbin/ethtool -G $name rx 2048 tx 2048`; `maxrate 2000` of the script for pacing, whose
+/// text is always the same.
 fn settings_of(command: &str) -> Vec<String> {
+    if let Some(script) = command.strip_prefix("/bin/sh -c '") {
+        let (text, rate) = script.split_once("' pacing $name ").unwrap();
+        assert!(text.starts_with("set -f; ") && !text.contains('\''), "{text}");
+        assert!(rate.bytes().all(|byte| byte.is_ascii_digit()), "{rate}");
+        return vec![format!("maxrate {rate}")];
+    }
     let words: Vec<&str> = command.split(' ').collect();
     let ["/usr/sbin/ethtool", flag, "$name", settings @ ..] = words.as_slice() else {
         panic!("an odd command: {command:?}");

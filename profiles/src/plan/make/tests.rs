@@ -32,6 +32,7 @@ fn stock() -> Target {
         ("sysctl:net.ipv4.tcp_slow_start_after_idle", "1"),
         ("sysctl:net.core.default_qdisc", "fq_codel"),
         ("qdisc/NIC:leaf", "fq_codel"),
+        ("qdisc/NIC:maxrate", "0"),
         ("nic/NIC:ring.rx", "1024"),
         ("nic/NIC:ring.tx", "256"),
         ("nic/NIC:coalesce.adaptive-rx", "on"),
@@ -135,6 +136,7 @@ fn a_stock_server_gets_every_value_and_every_skip_has_a_reason() {
             .collect::<Vec<_>>(),
         [
             "sysctl:net.ipv4.tcp_congestion_control: already cubic",
+            "qdisc/NIC:maxrate: left as it is: the site decides it (key `pacing_mbps`)",
             "nic/NIC:coalesce.adaptive-rx: already on",
             "nic/NIC:mtu: left as it is: the site decides it (key `mtu`)",
             "nic/NIC:pause.rx: left as it is: the site decides it (key `pause`)",
@@ -224,6 +226,34 @@ fn what_the_site_decides_for_its_network_is_set_and_says_so() {
     // A guest's port is the hypervisor's matter: its profile has no such line.
     let plan = planned("dtn-vm", SERVER, &decided, &stock());
     assert_eq!(step_of(&plan, "nic/NIC:mtu"), None);
+}
+
+#[test]
+fn a_flow_is_held_to_the_rate_that_the_site_chooses_unless_the_link_holds_it_anyway() {
+    let plan = planned("dtn-100g-nvme", SERVER, &site("pacing_mbps = 10000"), &stock());
+    let step = step_of(&plan, "qdisc/NIC:maxrate").unwrap();
+    assert_eq!((step.from.as_str(), step.to.as_str()), ("0", "10000"));
+    assert!(
+        step.why
+            .ends_with("(8 streams of 10000 Mb/s: 80000 of 100000 Mb/s)"),
+        "{}",
+        step.why
+    );
+    let at = |pattern: &str| {
+        plan.steps
+            .iter()
+            .position(|step| step.knob.to_string().contains(pattern))
+    };
+    assert!(at(":leaf") < at(":maxrate"), "fq has to be there first");
+    let slow = SERVER.replace("speed_mbps = 100000", "speed_mbps = 10000");
+    let plan = planned("dtn-10g-nvme", &slow, &site("pacing_mbps = 10000"), &stock());
+    assert_eq!(
+        skip_of(&plan, "qdisc/NIC:maxrate"),
+        "the site limits a flow to 10000 Mb/s, and the link has 10000"
+    );
+    // Tests of a measurement point choose their own rate.
+    let plan = planned("perfsonar", SERVER, &site("pacing_mbps = 10000"), &stock());
+    assert_eq!(step_of(&plan, "qdisc/NIC:maxrate"), None);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The queue discipline under each transmit queue of a NIC.
+//! The queue discipline under each transmit queue of a NIC, and the rate that it lets a flow have.
 //!
 //! The kernel gives a multi-queue device a root `mq` with one leaf for each queue, and all of them the handle 0. Two
 //! facts of the kernel shape this door:
@@ -10,7 +10,12 @@
 //!   with `net.core.default_qdisc` as it then is. So the way back deletes the root, with `default_qdisc` set to what
 //!   the leaves were for that moment. It does not matter when the knob `net.core.default_qdisc` itself is undone.
 //!
+//! The rate is an option of `fq`, so there is none before its leaves are there, and it goes with them.
+//!
 //! A root with a handle that is neither 0 nor ours was set by someone and is left alone.
+
+mod rate;
+mod tree;
 
 use super::attribute;
 use super::sysctl::relative_path;
@@ -21,15 +26,8 @@ use dtnforge_profiles::knob::KnobId;
 use dtnforge_profiles::plan::Reading;
 use dtnforge_profiles::undo::Undo;
 use dtnforge_profiles::value::Value;
-use serde::Deserialize;
-use std::collections::BTreeMap;
 use std::time::Duration;
-
-/// The handle of a root that we made. Below 8000, where the kernel's own numbering of handles starts.
-const OUR_HANDLE: &str = "d7:";
-
-/// The handle of a root that the kernel made.
-const KERNEL_HANDLE: &str = "0:";
+use tree::{Maker, OUR_HANDLE, Tree};
 
 /// Time for one call of `tc`.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -43,106 +41,6 @@ pub struct QdiscDoor {
     host: Host,
 }
 
-/// One element of `tc -j qdisc show`.
-#[derive(Debug, Deserialize)]
-struct Element {
-    kind: String,
-    handle: String,
-    #[serde(default)]
-    root: bool,
-    #[serde(default)]
-    parent: Option<String>,
-}
-
-/// The qdiscs on the transmit side of a device.
-#[derive(Debug, PartialEq, Eq)]
-struct Tree {
-    kind: String,
-    handle: String,
-    /// Kind of the leaf, by number of the queue from 1.
-    leaves: BTreeMap<u32, String>,
-}
-
-/// Who made a root.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Maker {
-    Kernel,
-    Us,
-    Other,
-}
-
-impl Tree {
-    /// Reads the answer of `tc -j qdisc show dev X`; `None` when there is no root, as for a device without queues.
-    fn parse(text: &str) -> Result<Option<Self>, serde_json::Error> {
-        // Some versions of tc print nothing at all for an empty list.
-        if text.trim().is_empty() {
-            return Ok(None);
-        }
-        let elements: Vec<Element> = serde_json::from_str(text)?;
-        let Some(root) = elements.iter().find(|element| element.root) else {
-            return Ok(None);
-        };
-        let major = root.handle.trim_end_matches(':').trim_start_matches('0');
-        // `parent` is MAJOR:MINOR in hexadecimal, MAJOR empty for 0.
-        let queue = |element: &Element| {
-            let (parent, minor) = element.parent.as_deref()?.split_once(':')?;
-            (parent == major)
-                .then(|| u32::from_str_radix(minor, 16).ok())
-                .flatten()
-        };
-        let leaves = elements
-            .iter()
-            .filter_map(|element| Some((queue(element)?, element.kind.clone())))
-            .collect();
-        Ok(Some(Self {
-            kind: root.kind.clone(),
-            handle: root.handle.clone(),
-            leaves,
-        }))
-    }
-
-    fn maker(&self) -> Maker {
-        match self.handle.as_str() {
-            KERNEL_HANDLE => Maker::Kernel,
-            OUR_HANDLE => Maker::Us,
-            _ => Maker::Other,
-        }
-    }
-
-    fn is_multi_queue(&self) -> bool {
-        self.kind == "mq"
-    }
-
-    /// The kinds under the queues, each once, in order of the queues; the root's where it has no queues under it.
-    fn kinds(&self) -> Vec<&str> {
-        if !self.is_multi_queue() {
-            return vec![&self.kind];
-        }
-        let mut kinds: Vec<&str> = Vec::new();
-        for kind in self.leaves.values() {
-            if !kinds.contains(&kind.as_str()) {
-                kinds.push(kind);
-            }
-        }
-        kinds
-    }
-
-    fn reading(&self) -> Reading {
-        if self.maker() == Maker::Other {
-            let (kind, handle) = (&self.kind, &self.handle);
-            return Reading::Unsupported(format!(
-                "the root qdisc {kind} {handle} was set by someone and is left alone"
-            ));
-        }
-        match self.kinds().as_slice() {
-            [] => Reading::Unsupported("mq without queues".to_owned()),
-            ["noqueue"] => Reading::Unsupported("the device sends without a queue".to_owned()),
-            ["noop"] => Reading::Unsupported("the device is down and has no queue yet".to_owned()),
-            kinds => Reading::Is(Value::new(&kinds.join(" "))),
-        }
-    }
-}
-
 impl QdiscDoor {
     /// The door of `host`.
     pub fn new(host: &Host) -> Self {
@@ -152,7 +50,9 @@ impl QdiscDoor {
     /// The present name of the NIC; `None` when it is gone.
     fn ifname(&self, knob: &KnobId) -> Result<Option<String>, DoorError> {
         match knob {
-            KnobId::Qdisc(id, key) if key == "leaf" => Ok(netdev::find(&self.host, id)),
+            KnobId::Qdisc(id, key) if matches!(key.as_str(), "leaf" | "maxrate") => {
+                Ok(netdev::find(&self.host, id))
+            }
             _ => Err(DoorError::wrong_door(knob)),
         }
     }
@@ -183,20 +83,24 @@ impl QdiscDoor {
         Ok((ifname, tree))
     }
 
+    /// Makes the root of a multi-queue device ours, and reads the tree again.
+    fn make_root(&self, knob: &KnobId, ifname: &str) -> Result<Tree, DoorError> {
+        self.tc(
+            knob,
+            &[
+                "qdisc", "replace", "dev", ifname, "root", "handle", OUR_HANDLE, "mq",
+            ],
+        )?;
+        Ok(self.our_tree(knob)?.1)
+    }
+
     /// Puts `kind` under each queue of a multi-queue device.
     fn write_leaves(&self, knob: &KnobId, ifname: &str, tree: Tree, kind: &str) -> Result<(), DoorError> {
-        let tree = if tree.maker() == Maker::Kernel {
-            self.tc(
-                knob,
-                &[
-                    "qdisc", "replace", "dev", ifname, "root", "handle", OUR_HANDLE, "mq",
-                ],
-            )?;
-            self.our_tree(knob)?.1
-        } else {
-            tree
+        let tree = match tree.maker() {
+            Maker::Kernel => self.make_root(knob, ifname)?,
+            Maker::Us | Maker::Other => tree,
         };
-        for (queue, _) in tree.leaves.iter().filter(|(_, found)| *found != kind) {
+        for (queue, _) in tree.leaves.iter().filter(|(_, leaf)| leaf.kind != kind) {
             let parent = format!("{OUR_HANDLE}{queue:x}");
             self.tc(
                 knob,
@@ -255,9 +159,11 @@ impl Door for QdiscDoor {
         let Some(ifname) = self.ifname(knob)? else {
             return Ok(Reading::Absent);
         };
-        Ok(self
-            .tree(knob, &ifname)?
-            .map_or(Reading::Absent, |tree| tree.reading()))
+        let tree = self.tree(knob, &ifname)?;
+        Ok(tree.map_or(Reading::Absent, |tree| match rate::is_rate(knob) {
+            true => tree.rate_reading(),
+            false => tree.reading(),
+        }))
     }
 
     fn limit(&self, _knob: &KnobId) -> Option<i64> {
@@ -265,6 +171,9 @@ impl Door for QdiscDoor {
     }
 
     fn undo_for(&self, knob: &KnobId) -> Result<Undo, DoorError> {
+        if rate::is_rate(knob) {
+            return self.undo_for_rate(knob);
+        }
         let (_, tree) = self.our_tree(knob)?;
         if tree.maker() != Maker::Kernel {
             return Err(DoorError::Busy {
@@ -280,6 +189,9 @@ impl Door for QdiscDoor {
     }
 
     fn write(&self, knob: &KnobId, value: &Value) -> Result<(), DoorError> {
+        if rate::is_rate(knob) {
+            return self.write_rate(knob, value);
+        }
         if !is_kind(value.as_str()) {
             return Err(DoorError::invalid(knob, value, "expected the name of a qdisc"));
         }
@@ -292,6 +204,9 @@ impl Door for QdiscDoor {
     }
 
     fn undo(&self, knob: &KnobId, undo: &Undo) -> Result<(), DoorError> {
+        if rate::is_rate(knob) {
+            return self.undo_rate(knob, undo);
+        }
         let before = match undo {
             Undo::DelQdisc { before } => before,
             // A root of ours is put back as one.
@@ -326,62 +241,6 @@ impl Door for QdiscDoor {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const TWO_QUEUES: &str = r#"[
-        {"kind":"mq","handle":"0:","root":true,"options":{}},
-        {"kind":"pfifo_fast","handle":"0:","parent":":a","options":{"bands":3}},
-        {"kind":"fq_codel","handle":"0:","parent":":1","options":{}},
-        {"kind":"clsact","handle":"ffff:","parent":"ffff:fff1","options":{}}]"#;
-
-    fn tree(text: &str) -> Tree {
-        Tree::parse(text).unwrap().unwrap()
-    }
-
-    #[test]
-    fn leaves_are_numbered_in_hexadecimal_and_the_ingress_side_is_none_of_them() {
-        let tree = tree(TWO_QUEUES);
-        let leaves = [(1, "fq_codel".to_owned()), (10, "pfifo_fast".to_owned())];
-        assert_eq!(tree.leaves, BTreeMap::from(leaves));
-        assert_eq!(tree.maker(), Maker::Kernel);
-        assert_eq!(tree.reading(), Reading::Is("fq_codel pfifo_fast".into()));
-    }
-
-    #[test]
-    fn equal_leaves_read_as_one_kind() {
-        let text = r#"[{"kind":"mq","handle":"d7:","root":true},
-            {"kind":"fq","handle":"8001:","parent":"d7:1"},{"kind":"fq","handle":"8002:","parent":"d7:2"}]"#;
-        let tree = tree(text);
-        assert_eq!(tree.maker(), Maker::Us);
-        assert_eq!(tree.reading(), Reading::Is("fq".into()));
-    }
-
-    #[test]
-    fn a_root_of_someone_else_is_left_alone() {
-        let text = r#"[{"kind":"htb","handle":"1:","root":true},
-            {"kind":"fq","handle":"10:","parent":"1:10"}]"#;
-        assert_eq!(
-            tree(text).reading(),
-            Reading::Unsupported("the root qdisc htb 1: was set by someone and is left alone".to_owned())
-        );
-    }
-
-    #[test]
-    fn a_device_without_a_queue_is_told_apart_from_one_that_is_down() {
-        for (kind, word) in [("noqueue", "without a queue"), ("noop", "down")] {
-            let text = format!(r#"[{{"kind":"{kind}","handle":"0:","root":true}}]"#);
-            let Reading::Unsupported(why) = tree(&text).reading() else {
-                panic!("{kind} was accepted");
-            };
-            assert!(why.contains(word), "{why}");
-        }
-    }
-
-    #[test]
-    fn an_empty_answer_is_no_tree_and_rubbish_is_an_error() {
-        assert_eq!(Tree::parse("").unwrap(), None);
-        assert_eq!(Tree::parse("[]").unwrap(), None);
-        assert!(Tree::parse("Cannot find device").is_err());
-    }
 
     #[test]
     fn only_the_name_of_a_qdisc_reaches_tc() {
