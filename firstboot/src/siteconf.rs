@@ -78,7 +78,11 @@ pub fn metrics_dir(host: &Host) -> Result<PathBuf, SiteError> {
     Ok(host.path(written(host)?.metrics_dir()?))
 }
 
-fn written(host: &Host) -> Result<SiteFile, SiteError> {
+/// What the site wrote, unchecked: for keys that decide nothing about tuning.
+///
+/// # Errors
+/// [`SiteError`], with file and line.
+pub fn written(host: &Host) -> Result<SiteFile, SiteError> {
     let image = load_one(host, IMAGE_PATH)?;
     Ok(image.overlaid_by(load_one(host, NODE_PATH)?))
 }

@@ -38,6 +38,8 @@ pub struct Seen {
     pub counted: Option<String>,
     /// `LoaderEntries`: all entries that the boot loader found, in its order.
     pub entries: Vec<String>,
+    /// `LoaderImageIdentifier`: the program that the firmware started; a UKI where no boot loader stands before it.
+    pub image: Option<String>,
     /// `StubInfo` is there: a UKI was started.
     pub stub: bool,
     /// `LoaderDevicePartUUID` is there: from a disk.
@@ -63,6 +65,7 @@ impl Seen {
         }
         match self.selected() {
             None if self.stub && !self.from_disk => BootKind::Net,
+            None if self.started_directly().is_some() => BootKind::Direct,
             None => BootKind::Unknown,
             Some(_) if self.picked_by_hand() => BootKind::Manual,
             Some(_) => BootKind::Firmware,
@@ -71,6 +74,13 @@ impl Seen {
 
     fn selected(&self) -> Option<EntryName> {
         self.selected.as_deref().map(EntryName::parse)
+    }
+
+    /// The entry that the firmware started itself: it knows of no boot loader, and of one of our UKIs.
+    fn started_directly(&self) -> Option<EntryName> {
+        let image = self.image.as_deref().filter(|_| self.stub && self.from_disk)?;
+        let entry = EntryName::parse(image);
+        (entry.is(STOCK_ENTRY) || entry.is(TUNED_ENTRY)).then_some(entry)
     }
 
     /// Whether the boot loader found the tuned entry without tries left; `None` when its list does not tell.
@@ -105,7 +115,10 @@ impl Seen {
         let counted = self.counted.as_deref().map(EntryName::parse);
         let counter = counted.as_ref().and_then(|entry| entry.counter);
         let stuck = counter.is_none() && selected.as_ref().is_some_and(|entry| entry.counter.is_some());
-        let entry = selected.or(counted).map(|entry| entry.name.to_ascii_lowercase());
+        let entry = selected
+            .or(counted)
+            .or_else(|| self.started_directly())
+            .map(|entry| entry.name.to_ascii_lowercase());
         Boot {
             entry,
             tries_left: counter.map(|counter| counter.left),
@@ -245,5 +258,24 @@ mod tests {
         };
         assert_eq!(disk.kind(), BootKind::Unknown);
         assert_eq!(disk.record(0).entry, None);
+    }
+
+    #[test]
+    fn a_uki_that_the_firmware_started_itself_is_a_direct_boot_of_its_entry() {
+        let direct = |image: &str| Seen {
+            image: Some(image.into()),
+            stub: true,
+            from_disk: true,
+            ..Seen::default()
+        };
+        let boot = direct(r"\EFI\Linux\stock.efi").record(7);
+        assert_eq!(
+            (boot.kind, boot.entry.as_deref()),
+            (BootKind::Direct, Some("stock"))
+        );
+        assert!(!boot.is_counted());
+        let tuned = direct(r"\EFI\Linux\dtnforge+3.efi").record(7);
+        assert_eq!((tuned.kind, tuned.is_counted()), (BootKind::Direct, false));
+        assert_eq!(direct(r"\EFI\Linux\other.efi").kind(), BootKind::Unknown);
     }
 }

@@ -102,7 +102,10 @@ impl Try<'_> {
 
     fn words(&self) -> String {
         match self {
-            Try::NoRecord => "died before userspace (kernel, initrd or boot loader)".to_owned(),
+            Try::NoRecord => {
+                "died before userspace (boot loader, kernel or initrd, or a power cut in one of them)"
+                    .to_owned()
+            }
             Try::CutShort(reached) => format!(
                 "cut short {} (power cut, or a hang that nothing recorded)",
                 after(*reached)
@@ -139,19 +142,26 @@ pub enum StockBoot {
     NothingNew,
     /// Somebody picked the stock entry: the tuned one had tries left.
     PickedByHand,
+    /// The firmware started it, past the boot loader, while the tuned one has tries left.
+    PastTheLoader(Option<Counter>),
     /// The boot loader gave the tuned entry up.
     Fallback(Conclusion),
 }
 
 /// Concludes what `boot` means, when it is one of the stock entry.
 pub fn of_stock_boot(file: &StateFile, boot: &Boot, tuned: &TunedEntry) -> StockBoot {
-    if boot.entry.as_deref() != Some(STOCK_ENTRY) || boot.kind != BootKind::Firmware {
+    if boot.entry.as_deref() != Some(STOCK_ENTRY)
+        || !matches!(boot.kind, BootKind::Firmware | BootKind::Direct)
+    {
         return StockBoot::NothingNew;
     }
     let known = fallback_in(&file.state).is_some_and(|fallback| fallback.boot_id != boot.boot_id);
     match tuned {
         TunedEntry::Unknown => StockBoot::NothingNew,
-        TunedEntry::There(counter) if !counter.is_some_and(Counter::is_exhausted) => StockBoot::PickedByHand,
+        TunedEntry::There(counter) if !counter.is_some_and(Counter::is_exhausted) => match boot.kind {
+            BootKind::Direct => StockBoot::PastTheLoader(*counter),
+            _ => StockBoot::PickedByHand,
+        },
         _ if known => StockBoot::NothingNew,
         TunedEntry::There(counter) => StockBoot::Fallback(conclude(
             file.boots_since_arming(),
@@ -183,10 +193,8 @@ pub fn conclude(boots: &[Boot], counter: Counter) -> Conclusion {
     let first_cause = tries[0].cause();
     if tries.iter().any(|end| end.cause() != first_cause) {
         let reason = format!("{count} ended differently: {}", numbered(&ends));
-        return Conclusion {
-            cause: Cause::Mixed,
-            reason,
-        };
+        let cause = mixed(&tries);
+        return Conclusion { cause, reason };
     }
     let same = ends.iter().all(|words| *words == ends[0]);
     let reason = match first_cause {
@@ -198,6 +206,17 @@ pub fn conclude(boots: &[Boot], counter: Counter) -> Conclusion {
     Conclusion {
         cause: first_cause,
         reason,
+    }
+}
+
+/// What tries that ended differently have in common. A power cut leaves no record when it falls into the initrd; where
+/// another one was cut short after it, the entry has shown that its initrd works, and power is the nearer cause.
+fn mixed(tries: &[Try<'_>]) -> Cause {
+    let may_be_power = |end: &Try<'_>| matches!(end.cause(), Cause::CutShort | Cause::BeforeUserspace);
+    if tries.iter().all(may_be_power) {
+        Cause::CutShort
+    } else {
+        Cause::Mixed
     }
 }
 

@@ -115,6 +115,9 @@ pub struct SiteFile {
     /// `/var/lib/prometheus/node-exporter`. Where there is no such directory, nothing is written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics_dir: Option<String>,
+    /// Whether the firmware is given a boot entry for the boot loader and one for stock. Default `add`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub firmware_entries: Option<FirmwareEntries>,
 }
 
 /// The highest rate of a flow that `fq` can hold, Mb/s: its field is 32 bit of byte/s, 34.36 Gb/s.
@@ -153,6 +156,19 @@ impl Switch {
             Self::Off => "off",
         }
     }
+}
+
+/// What is done with the firmware's own list of boot entries. No part of [`Site`]: it decides nothing about tuning.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum FirmwareEntries {
+    /// Missing ones are added, right behind the entry that started the boot: the boot loader, then the stock entry. A
+    /// boot loader or an entry that cannot be loaded then ends in stock.
+    #[default]
+    Add,
+    /// Nothing is written.
+    Leave,
 }
 
 /// Whether a node in fallback tries the tuned entry again without being told.
@@ -252,6 +268,7 @@ impl SiteFile {
             throughput_limit: nearer.throughput_limit.or(self.throughput_limit),
             retry_after_fallback: nearer.retry_after_fallback.or(self.retry_after_fallback),
             metrics_dir: nearer.metrics_dir.or(self.metrics_dir),
+            firmware_entries: nearer.firmware_entries.or(self.firmware_entries),
         }
     }
 

@@ -1,7 +1,9 @@
 //! A tuned boot that dies before its userspace: the boot loader gives it up after its tries, and the node is in stock.
 
-use dtnforge_tests::fallback::{falls_back, server};
+use dtnforge_tests::committed::{self, Stage};
+use dtnforge_tests::fallback::{STOCK, falls_back, is_reachable, questions, server, server_again};
 use dtnforge_tests::rung::{Rung, say};
+use dtnforge_tests::vm::fresh_path;
 use dtnforge_tests::{Disk, Image, Trouble, Vm};
 
 #[test]
@@ -27,6 +29,43 @@ fn a_truncated_uki_ends_in_stock_that_says_so() -> Result<(), Trouble> {
     let disk = Disk::of(&Image::lean()?, NAME)?;
     disk.esp_truncate("EFI/Linux/dtnforge+3.efi", 1 << 20)?;
     falls_back(server(&disk.image(), NAME), NAME, "died before userspace", 2)?;
+    Ok(())
+}
+
+/// A node that was blessed has no counter any more: only the firmware's own entry leads from its UKI to stock.
+#[test]
+fn a_truncated_uki_of_a_blessed_node_ends_in_stock_by_the_firmwares_own_entry() -> Result<(), Trouble> {
+    const NAME: &str = "a_truncated_uki_of_a_blessed_node_ends_in_stock_by_the_firmwares_own_entry";
+    if !Rung::Vm.runs(NAME) {
+        return Ok(());
+    }
+    let image = Image::of_spec("quick.toml")?;
+    let overlay = committed::overlay(&image, Stage::Blessed, NAME)?;
+    let vars = fresh_path(NAME, "vars.qcow2")?;
+    let questions = questions().ask("entries", "efibootmgr -v");
+    let vm = server_again(&image, NAME, &overlay).option("--vars", &vars);
+    let (_, answers) = vm.flag("--power-off").ask(&questions)?;
+    let listed = answers.text("entries");
+    assert!(listed.contains(r"\EFI\Linux\stock.efi"), "{}", answers.all());
+
+    let disk = Disk::of_node(&image, &overlay, NAME)?;
+    disk.esp_truncate("EFI/Linux/dtnforge.efi", 1 << 20)?;
+    let vm = server(&disk.image(), NAME)
+        .option("--vars", &vars)
+        .option("--until", STOCK);
+    let (report, answers) = vm.ask(&questions)?;
+    let (status, all) = (answers.status()?, answers.all());
+    let reason = "the firmware started stock itself: it could not load the boot loader or the tuned entry";
+    assert!(status.reason.contains(reason), "{}\n{all}", status.reason);
+    assert_eq!(status.state, "committed", "{all}");
+    assert_eq!(answers.text("tuned unit"), "inactive", "{all}");
+    is_reachable(&answers);
+    let seconds = report.data.boots.last().and_then(|boot| boot.reachable_at());
+    say(&format!(
+        "{NAME}: {:.0} s from power-on to reachable stock, in boot {}",
+        seconds.unwrap_or_default(),
+        report.data.boots.len()
+    ));
     Ok(())
 }
 

@@ -30,6 +30,7 @@ fn ground() -> Probes {
             "entry",
             "tr -d '\\0' </sys/firmware/efi/efivars/LoaderEntrySelected-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f",
         )
+        .ask("firmware", "efibootmgr -v")
         .ask("time", "systemd-analyze time")
 }
 
@@ -51,6 +52,10 @@ fn check_ground(image: &Image, answers: &Answers) -> Result<(), Trouble> {
         answers.text("write to root").contains("Read-only file system"),
         "{all}"
     );
+    for program in [r"\EFI\systemd\systemd-bootx64.efi", r"\EFI\Linux\stock.efi"] {
+        let listed = answers.text("firmware").to_ascii_lowercase();
+        assert!(listed.contains(&program.to_ascii_lowercase()), "{all}");
+    }
     let etc = answers.text("etc");
     assert!(
         etc.starts_with("overlay rw") && etc.contains("state/etc/upper"),

@@ -7,10 +7,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What every image needs, beside the spec's own packages: kernel, init, boot chain, and what the agent calls.
-pub const REQUIRED_PACKAGES: [&str; 21] = [
+pub const REQUIRED_PACKAGES: [&str; 22] = [
     "dbus",
     "dracut",
     "e2fsprogs",
+    // The firmware's own entry for stock.
+    "efibootmgr",
     "ethtool",
     "iperf3",
     "iproute2",

@@ -2,6 +2,7 @@
 
 pub mod counter;
 pub mod efi;
+pub mod firmware;
 pub mod record;
 pub mod watchdog;
 
@@ -86,6 +87,7 @@ pub fn look(host: &Host, ended_before: bool, file: &StateFile) -> Seen {
         selected: efi::loader(host, "LoaderEntrySelected"),
         counted: efi::loader(host, "LoaderBootCountPath"),
         entries: efi::loader_list(host, "LoaderEntries"),
+        image: efi::loader(host, "LoaderImageIdentifier"),
         stub: efi::loader(host, "StubInfo").is_some(),
         from_disk: efi::loader(host, "LoaderDevicePartUUID").is_some(),
     }

@@ -55,6 +55,7 @@ fn note(file: &mut StateFile, seen: &Seen, boot: &Boot) {
 pub fn conclude(file: &mut StateFile, boot: &Boot, tuned: &TunedEntry) {
     match fallback::of_stock_boot(file, boot, tuned) {
         StockBoot::NothingNew => {}
+        StockBoot::PastTheLoader(counter) => file.boot_mut(boot).reason = Some(past_the_loader(counter)),
         StockBoot::PickedByHand => file.boot_mut(boot).kind = BootKind::Manual,
         StockBoot::Fallback(conclusion) => {
             let reason = conclusion.reason.clone();
@@ -68,6 +69,18 @@ pub fn conclude(file: &mut StateFile, boot: &Boot, tuned: &TunedEntry) {
             });
         }
     }
+}
+
+/// Why the firmware took the stock entry itself; the counter tells what is left of the tuned one.
+fn past_the_loader(counter: Option<Counter>) -> String {
+    let tries = counter.map_or_else(
+        || "its tries are not counted".to_owned(),
+        |counter| format!("{} of its tries are left", counter.left),
+    );
+    format!(
+        "the firmware started stock itself: it could not load the boot loader or the tuned entry, or somebody chose so \
+         in its menu; {tries}, and the next boot begins with it again"
+    )
 }
 
 /// Notes that the files of a commit are being put in place in this boot.

@@ -31,11 +31,12 @@ pub(super) fn stock_entry(context: &mut Context, unit: bool) -> End {
     conclude(context);
     let State::Fallback(fallback) = context.file.state.clone() else {
         let state = context.file.state.name();
-        store_or_say(context, "the stock entry was booted");
-        return End::with(
-            Exit::Ok,
-            format!("the stock entry was booted; state on disk: {state}"),
-        );
+        let record = context.file.boot(&context.boot.boot_id);
+        let why = record
+            .and_then(|boot| boot.reason.clone())
+            .unwrap_or_else(|| "the stock entry was booted".to_owned());
+        store_or_say(context, &why);
+        return End::with(Exit::Ok, format!("{why}; state on disk: {state}"));
     };
     let reason = &fallback.reason;
     if unit && may_retry(context, &fallback) {

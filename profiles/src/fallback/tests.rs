@@ -49,7 +49,7 @@ fn tries_without_a_record_died_before_userspace() {
     assert_eq!(cause, Cause::BeforeUserspace);
     assert_eq!(
         reason,
-        "3 tuned boots died before userspace (kernel, initrd or boot loader)"
+        "3 tuned boots died before userspace (boot loader, kernel or initrd, or a power cut in one of them)"
     );
 }
 
@@ -119,7 +119,17 @@ fn a_good_boot_is_no_try_of_the_counting_after_it() {
     let (cause, _) = concluded(&[good(1), stock()]);
     assert_eq!(cause, Cause::BeforeUserspace);
     let (cause, reason) = concluded(&[tuned(1), good(2), tuned(3), stock()]);
-    assert_eq!(cause, Cause::Mixed, "{reason}");
+    assert_eq!(cause, Cause::CutShort, "{reason}");
+}
+
+#[test]
+fn a_power_cut_in_the_initrd_among_others_is_one_of_the_power_cuts() {
+    let (cause, reason) = concluded(&[tuned(1), tuned(3), stock()]);
+    assert_eq!(cause, Cause::CutShort);
+    assert!(
+        reason.contains("; 2: died before userspace (boot loader, kernel"),
+        "{reason}"
+    );
 }
 
 #[test]
@@ -138,7 +148,7 @@ fn a_try_that_was_given_back_does_not_count_twice() {
 #[test]
 fn records_of_an_older_counting_do_not_fill_the_gaps_of_a_newer_one() {
     let (cause, reason) = concluded(&[tuned(1), tuned(2), stock(), tuned(1), stock()]);
-    assert_eq!(cause, Cause::Mixed);
+    assert_eq!(cause, Cause::CutShort);
     assert!(reason.contains("2: died before userspace"), "{reason}");
 }
 
@@ -190,6 +200,18 @@ fn a_stock_boot_with_an_exhausted_tuned_entry_is_a_fallback_and_one_with_tries_l
         StockBoot::PickedByHand
     );
     assert_eq!(of(TunedEntry::There(None)), StockBoot::PickedByHand);
+    let direct = Boot {
+        kind: BootKind::Direct,
+        ..stock()
+    };
+    let of_direct = |tuned: TunedEntry| of_stock_boot(&file, &direct, &tuned);
+    let armed = Some(Counter::ARMED);
+    assert_eq!(
+        of_direct(TunedEntry::There(armed)),
+        StockBoot::PastTheLoader(armed)
+    );
+    let exhausted = of_direct(TunedEntry::There(Some(EXHAUSTED)));
+    assert!(matches!(exhausted, StockBoot::Fallback(_)), "{exhausted:?}");
     assert_eq!(of(TunedEntry::Unknown), StockBoot::NothingNew);
     let StockBoot::Fallback(conclusion) = of(TunedEntry::Missing("no such file".into())) else {
         panic!("expected a fallback")

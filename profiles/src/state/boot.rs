@@ -19,6 +19,8 @@ pub enum BootKind {
     Soft,
     /// An entry that somebody picked by hand.
     Manual,
+    /// The firmware started the entry itself, past the boot loader.
+    Direct,
     /// From the network.
     Net,
     /// It could not be told.
@@ -33,6 +35,7 @@ impl BootKind {
             BootKind::Kexec => "kexec",
             BootKind::Soft => "soft",
             BootKind::Manual => "manual",
+            BootKind::Direct => "direct",
             BootKind::Net => "net",
             BootKind::Unknown => "unknown",
         }

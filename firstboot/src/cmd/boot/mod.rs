@@ -2,6 +2,7 @@
 
 mod arm;
 mod ended;
+mod entries;
 mod failed;
 mod good;
 #[cfg(test)]
@@ -34,6 +35,9 @@ enum Command {
     /// Arm the boot counter when a commit waits for a counted boot to prove it.
     #[command(after_help = "Called after the blessing.\nExample: dtn-firstboot boot arm")]
     Arm,
+    /// Give the firmware a boot entry for the boot loader and one for stock, where it has none.
+    #[command(after_help = "Called by dtn-firmware-entries.service.\nExample: dtn-firstboot boot entries")]
+    Entries,
 }
 
 /// Does what the unit asked.
@@ -46,6 +50,7 @@ pub fn run(host: &Host, args: &Args) -> anyhow::Result<Exit> {
         Command::Good => good::run(host),
         Command::Failed(args) => failed::run(host, args),
         Command::Arm => arm::run(host),
+        Command::Entries => entries::run(host),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A stock boot on a host that is a directory.
 
 use super::*;
-use crate::boot::efi::tests::{set_loader, set_loader_list};
+use crate::boot::efi::tests::{clear_loader, set_loader, set_loader_list};
 use crate::early;
 use crate::esp::tests::{host, listed};
 use crate::store;
@@ -235,6 +235,42 @@ fn a_tuned_entry_that_is_gone_is_named() {
     let mut context = Context::open(host);
     let end = stock_entry(&mut context, true);
     assert!(end.sentence.contains("has no dtnforge*.efi"), "{}", end.sentence);
+}
+
+#[test]
+fn a_stock_entry_that_the_firmware_started_itself_says_so_and_keeps_the_commit() {
+    for (entry, tries) in [
+        ("dtnforge+2-1.efi", "2 of its tries are left"),
+        ("dtnforge.efi", "not counted"),
+    ] {
+        let (_dir, host) = stock_boot(&[entry, "stock.efi"]);
+        for name in [
+            "LoaderEntrySelected",
+            "LoaderTimeInitUSec",
+            "LoaderTimeExecUSec",
+            "LoaderEntries",
+        ] {
+            clear_loader(&host, name);
+        }
+        set_loader(&host, "StubInfo", "systemd-stub 257");
+        set_loader(&host, "LoaderImageIdentifier", r"\EFI\Linux\stock.efi");
+        early::run(&host).unwrap();
+        let mut context = Context::open(host);
+        let end = stock_entry(&mut context, true);
+        assert!(
+            end.sentence.starts_with("the firmware started stock itself"),
+            "{}",
+            end.sentence
+        );
+        assert!(end.sentence.contains(tries), "{}", end.sentence);
+        assert!(!end.reboot);
+        assert_eq!(context.file.state.name(), "committed");
+        let boot = context.file.boots.last().unwrap();
+        assert_eq!(
+            (boot.kind, boot.entry.as_deref()),
+            (BootKind::Direct, Some("stock"))
+        );
+    }
 }
 
 #[test]
