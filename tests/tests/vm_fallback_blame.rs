@@ -71,7 +71,7 @@ fn a_cable_that_is_out_in_the_first_boot_with_a_commit_does_not_count_against_it
     if !Rung::Vm.runs(NAME) {
         return Ok(());
     }
-    let (vm, _image) = waits_for_its_cable(NAME, Stage::Armed, "/waiting for link/")?;
+    let (vm, _image) = waits_for_its_cable(NAME, Stage::Armed, "/tuning is not the cause/")?;
     let answers = stayed_committed(vm, NAME)?;
     assert!(
         answers
