@@ -2,7 +2,6 @@
 
 use super::Kernel;
 use super::keys::{kind_of, row_of};
-use super::modules::{CONGESTION, QDISCS};
 use super::table::{INT_MAX, Kind, U32_MAX};
 use crate::lint::key::SysctlKey;
 
@@ -143,11 +142,18 @@ pub(in crate::lint) fn fields_of(key: &SysctlKey) -> Option<usize> {
     }
 }
 
-/// The names that a key takes, when its values are modules.
-pub(in crate::lint) fn names_of(key: &SysctlKey) -> Option<(&'static str, &'static [&'static str])> {
+/// What the value of a key names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::lint) enum Names {
+    CongestionControl,
+    Qdisc,
+}
+
+/// What the value of a key names, when it is the name of a module.
+pub(in crate::lint) fn names_of(key: &SysctlKey) -> Option<Names> {
     match row_of(key)?.kind {
-        Kind::Congestion => Some(("congestion control", CONGESTION)),
-        Kind::Qdisc => Some(("queue discipline", QDISCS)),
+        Kind::Congestion => Some(Names::CongestionControl),
+        Kind::Qdisc => Some(Names::Qdisc),
         _ => None,
     }
 }

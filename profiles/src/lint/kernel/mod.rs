@@ -12,8 +12,8 @@ mod modules;
 mod release;
 mod table;
 
-pub(super) use accept::{accept, fields_of, names_of, number};
+pub(super) use accept::{Names, accept, fields_of, names_of, number};
 pub(super) use gone::gone;
 pub(super) use keys::{Known, look_up, module_of, nearest_key};
-pub(super) use modules::is_in_extra_package;
+pub(super) use modules::{AsDefault, CONGESTION, as_default, default_qdiscs, is_in_extra_package};
 pub(super) use release::Kernel;

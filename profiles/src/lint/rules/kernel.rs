@@ -4,7 +4,8 @@ use crate::lint::context::{Context, Missing};
 use crate::lint::definition::{Example, Lint, Needs, Severity, Theme};
 use crate::lint::finding::Found;
 use crate::lint::kernel::{
-    Known, accept, fields_of, gone, is_in_extra_package, look_up, module_of, names_of, nearest_key,
+    CONGESTION, Known, Names, accept, as_default, default_qdiscs, fields_of, gone, is_in_extra_package,
+    look_up, module_of, names_of, nearest_key,
 };
 use crate::lint::key::SysctlKey;
 use crate::lint::setting::{Origin, Setting};
@@ -296,20 +297,18 @@ fn pages_not_bytes(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), M
 fn module_missing(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Missing> {
     let on_host = context.facts().is_ok();
     for setting in context.live() {
-        let Some((kind, names)) = setting.key().and_then(names_of) else {
+        let Some(names) = setting.key().and_then(names_of) else {
             continue;
         };
         let name = setting.value.as_str();
         // What is no name at all is refused for that.
         let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
-        if is_name && !names.contains(&name) {
+        if is_name && !is_known(names, name) {
+            let (kind, known) = known(names);
             found.at(
                 &setting.place,
                 format!("no mainline kernel has the {kind} {name:?}"),
-                format!(
-                    "one of {}; or leave the line out where a module of your own has the name",
-                    names.join(", ")
-                ),
+                format!("one of {known}; or leave the line out where a module of your own has the name"),
             );
         } else if on_host && context.kernel.enterprise && is_in_extra_package(name) {
             found.at(
@@ -323,4 +322,22 @@ fn module_missing(context: &Context<'_>, found: &mut Found<'_>) -> Result<(), Mi
         }
     }
     Ok(())
+}
+
+fn is_known(names: Names, name: &str) -> bool {
+    match names {
+        Names::CongestionControl => CONGESTION.contains(&name),
+        Names::Qdisc => as_default(name).is_some(),
+    }
+}
+
+/// What a key names, and the names that it can have.
+fn known(names: Names) -> (&'static str, String) {
+    match names {
+        Names::CongestionControl => ("congestion control", CONGESTION.join(", ")),
+        Names::Qdisc => {
+            let qdiscs: Vec<&str> = default_qdiscs().collect();
+            ("queue discipline", qdiscs.join(", "))
+        }
+    }
 }

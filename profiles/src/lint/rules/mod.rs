@@ -4,6 +4,7 @@ mod budget;
 mod buffers;
 mod catalog;
 mod congestion;
+mod default_qdisc;
 mod files;
 mod host;
 mod ip;
@@ -25,6 +26,7 @@ pub(super) const ALL: &[&[Lint]] = &[
     buffers::LINTS,
     budget::LINTS,
     queues::LINTS,
+    default_qdisc::LINTS,
     nic::LINTS,
     ip::LINTS,
     vm::LINTS,
