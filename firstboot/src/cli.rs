@@ -3,6 +3,7 @@
 use crate::cmd;
 use crate::host::Host;
 use crate::metrics;
+use crate::siteunits::announce;
 use clap::{Parser, Subcommand};
 use dtnforge_profiles::envelope::{EXIT_CODES_HELP, Exit};
 use std::path::PathBuf;
@@ -75,6 +76,7 @@ impl Cli {
         let done = self.command.run(host.clone());
         if changes_something {
             metrics::publish(&host);
+            announce::announce(&host);
         }
         done
     }

@@ -28,6 +28,7 @@ pub mod notify;
 pub mod owner;
 pub mod people;
 pub mod siteconf;
+pub mod siteunits;
 pub mod statefs;
 pub mod status;
 pub mod store;

@@ -2,7 +2,7 @@
 //! `/etc/dtnforge/site.toml` over it, key by key.
 
 use crate::host::Host;
-use dtnforge_profiles::site::{OutOfRange, Site, SiteFile};
+use dtnforge_profiles::site::{OutOfRange, Services, Site, SiteFile};
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -76,6 +76,14 @@ pub fn load(host: &Host) -> Result<Site, SiteError> {
 /// [`SiteError`], with file and line.
 pub fn metrics_dir(host: &Host) -> Result<PathBuf, SiteError> {
     Ok(host.path(written(host)?.metrics_dir()?))
+}
+
+/// The services that wait for the verdict.
+///
+/// # Errors
+/// [`SiteError`], with file and line.
+pub fn services(host: &Host) -> Result<Services, SiteError> {
+    Ok(written(host)?.services()?)
 }
 
 /// What the site wrote, unchecked: for keys that decide nothing about tuning.

@@ -1,6 +1,10 @@
 //! What a site decides: the role of a node, its paths and its policy. Set in an image spec, a seed or
 //! `/etc/dtnforge/site.toml`; what is nearer to the node wins, key by key.
 
+mod services;
+
+pub use services::Services;
+
 use crate::conclude::StorageClass;
 use serde::{Deserialize, Serialize};
 
@@ -118,6 +122,14 @@ pub struct SiteFile {
     /// Whether the firmware is given a boot entry for the boot loader and one for stock. Default `add`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub firmware_entries: Option<FirmwareEntries>,
+    /// Services of the site that start after the verdict, so that no transfer runs through a trial; at most 32 names such
+    /// as `xrootd.service`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub services_after_verdict: Option<Vec<String>>,
+    /// Seconds that those services wait at most; then the agent is stopped, a live trial is taken back, and they start.
+    /// 60 to 3000. Default 1800.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub services_deadline_s: Option<u32>,
 }
 
 /// The highest rate of a flow that `fq` can hold, Mb/s: its field is 32 bit of byte/s, 34.36 Gb/s.
@@ -269,6 +281,8 @@ impl SiteFile {
             retry_after_fallback: nearer.retry_after_fallback.or(self.retry_after_fallback),
             metrics_dir: nearer.metrics_dir.or(self.metrics_dir),
             firmware_entries: nearer.firmware_entries.or(self.firmware_entries),
+            services_after_verdict: nearer.services_after_verdict.or(self.services_after_verdict),
+            services_deadline_s: nearer.services_deadline_s.or(self.services_deadline_s),
         }
     }
 
@@ -295,6 +309,7 @@ impl SiteFile {
     pub fn check(self) -> Result<Site, OutOfRange> {
         let bad = |key, found: String, expected| Err(OutOfRange { key, found, expected });
         self.metrics_dir()?;
+        self.services()?;
         let schema = self.schema.unwrap_or(SITE_SCHEMA);
         if schema != SITE_SCHEMA {
             return bad("schema", schema.to_string(), "1");

@@ -36,6 +36,15 @@ pub fn runs_once(vm: Vm, name: &str, program: &str, only: &str) -> Vm {
     drop_in(vm, "multi-user.target", &format!("[Unit]\nWants={service}\n"))
 }
 
+/// A unit that runs `program` when the node comes to the state `state`.
+pub fn told_of(vm: Vm, name: &str, state: &str, program: &str) -> Vm {
+    let service = format!("{name}.service");
+    let unit = format!("[Unit]\nDescription=Told for a test\n[Service]\nType=oneshot\nExecStart={program}\n");
+    let vm = unit_of(vm, &service, &unit);
+    let target = format!("dtnforge-verdict@{state}.target");
+    drop_in(vm, &target, &format!("[Unit]\nWants={service}\n"))
+}
+
 /// What a site would have written into its `site.toml`, there before the agent looks.
 pub fn site(vm: Vm, text: &str) -> Vm {
     let unit = format!(

@@ -5,8 +5,10 @@ mod ended;
 mod entries;
 mod failed;
 mod good;
+mod services;
 #[cfg(test)]
 mod testing;
+mod verdict;
 
 use crate::events::{self, About};
 use crate::host::Host;
@@ -38,6 +40,10 @@ enum Command {
     /// Give the firmware a boot entry for the boot loader and one for stock, where it has none.
     #[command(after_help = "Called by dtn-firmware-entries.service.\nExample: dtn-firstboot boot entries")]
     Entries,
+    Services(services::Args),
+    /// Wait for the agent's end, or stop it at the deadline of the site's services.
+    #[command(after_help = "Called by dtn-verdict.service.\nExample: dtn-firstboot boot verdict")]
+    Verdict,
 }
 
 /// Does what the unit asked.
@@ -51,6 +57,8 @@ pub fn run(host: &Host, args: &Args) -> anyhow::Result<Exit> {
         Command::Failed(args) => failed::run(host, args),
         Command::Arm => arm::run(host),
         Command::Entries => entries::run(host),
+        Command::Services(args) => services::run(host, args),
+        Command::Verdict => verdict::run(host),
     }
 }
 
