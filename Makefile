@@ -58,8 +58,9 @@ test-vm: deps build  ## QEMU: the tests listed in tests/ci-vm.txt
 test-vm-all: deps build  ## QEMU: every VM test
 	tests/vm-rung
 
-bench: build         ## ours beside a peer, as ratios
+bench: build         ## ours beside a peer, as ratios; how often the verdict is right
 	cargo bench --locked -p dtnforge --bench ratios
+	cargo bench --locked -p dtnforge-profiles --bench verdict
 
 reproduce: deps build  ## build every artefact twice, from another place, and compare
 	$(SUDO) tests/reproduce $(FORGE) $(AGENT) $(SPEC) $(CURDIR)/target/reproduce

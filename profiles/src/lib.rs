@@ -7,6 +7,7 @@
 //! [`plan`] says which [`knob`] goes from what to what and why, [`journal`] and [`state`] say how far that came,
 //! [`measure`] holds what was seen and [`verdict`] what follows from it.
 
+pub mod apart;
 pub mod audit;
 pub mod bootcount;
 pub mod bootkind;

@@ -26,6 +26,12 @@ pub enum Better {
     Lower,
 }
 
+/// Measurement with a real peer: it may be too noisy to decide without holding up what local evidence has decided.
+pub const PEER: &str = "peer";
+
+/// Metric of the mean round-trip time while data flowed: reported always, a limit for latency roles only.
+pub const RTT_UNDER_LOAD: &str = "rtt-under-load";
+
 /// One number of one round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {

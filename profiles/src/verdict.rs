@@ -52,7 +52,8 @@ pub struct Comparison {
     pub ours: f64,
     /// Ours / as found, the geometric mean over pairs.
     pub ratio: f64,
-    /// Lower end of the 95 % confidence interval of `ratio`.
+    /// Lower end of the 95 % confidence interval of `ratio`. It holds over all looks of a run together, so it is wider
+    /// than that of a single look.
     pub ratio_low: f64,
     /// Upper end of the 95 % confidence interval of `ratio`.
     pub ratio_high: f64,
@@ -60,10 +61,16 @@ pub struct Comparison {
     pub pairs: u32,
     /// The limit that `ratio` was held against: the worst value that is no harm.
     pub limit: f64,
+    /// Whether the metric is told and decides nothing: `limit` is then the one that it would have.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_reported: bool,
     /// Smallest relative change that this run could have told from noise, for instance 0.04 for 4 %.
     pub smallest_effect: f64,
     /// Conditions: rate, RTT, tools and their versions, what else was seen.
     pub context: BTreeMap<String, String>,
+    /// The values of each pair (as found, ours), in the order of the pairs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<(f64, f64)>,
 }
 
 /// What speaks for a group.

@@ -1,9 +1,12 @@
 //! The run: rounds of both arms in pairs, until they decide or the time is spent.
+//!
+//! The numbers are looked at when [`is_look`] says so and at the end, never after each pair: a run that stops at the
+//! first answer by chance has more chances than its intervals account for.
 
 use super::order::Order;
 use super::progress::{Progress, Step};
 use super::{Deadline, Measure, MeasureError};
-use dtnforge_profiles::decide::{Decision, Limits, decide};
+use dtnforge_profiles::decide::{Decision, Limits, MAX_PAIRS, MIN_PAIRS, decide, is_look};
 use dtnforge_profiles::measure::{Arm, Sample};
 use dtnforge_profiles::verdict::Outcome;
 use std::time::{Duration, Instant};
@@ -15,21 +18,21 @@ pub struct Budget {
     pub time: Duration,
     /// Whatever happens, the last round ends before this: the least number of pairs may use it on a slow machine.
     pub hard_limit: Duration,
-    /// Pairs before the numbers are looked at, at least 2.
+    /// Pairs before the numbers are looked at.
     pub min_pairs: u32,
     /// Pairs after which the run ends undecided.
     pub max_pairs: u32,
 }
 
 impl Budget {
-    /// A budget of `seconds` with at least 3 and at most 12 pairs, and as much again for a slow machine.
+    /// A budget of `seconds` with as many pairs as the verdict wants, and as much again for a slow machine.
     pub fn seconds(seconds: u32) -> Self {
         let time = Duration::from_secs(seconds.into());
         Self {
             time,
             hard_limit: time * 2,
-            min_pairs: 3,
-            max_pairs: 12,
+            min_pairs: MIN_PAIRS,
+            max_pairs: MAX_PAIRS,
         }
     }
 }
@@ -138,8 +141,13 @@ impl<E> Runner<'_, E> {
             if pairs < budget.min_pairs {
                 continue;
             }
+            let ends = ends(pairs, begin.elapsed() + longest, budget);
+            if ends.is_none() && !is_look(pairs) {
+                continue;
+            }
             let decision = decide(&samples, limits);
-            if let Some(stopped) = stops(&decision, pairs, begin.elapsed() + longest, budget) {
+            let decided = (decision.outcome != Outcome::Inconclusive).then_some(Stopped::Decided);
+            if let Some(stopped) = decided.or(ends) {
                 return Ok(Run {
                     samples,
                     decision,
@@ -190,11 +198,9 @@ impl<E> Runner<'_, E> {
     }
 }
 
-/// Whether the run ends here; `after_next` is when one more pair would end.
-fn stops(decision: &Decision, pairs: u32, after_next: Duration, budget: &Budget) -> Option<Stopped> {
-    if decision.outcome != Outcome::Inconclusive {
-        Some(Stopped::Decided)
-    } else if pairs >= budget.max_pairs {
+/// Why the run has to end here, decided or not; `after_next` is when one more pair would end.
+fn ends(pairs: u32, after_next: Duration, budget: &Budget) -> Option<Stopped> {
+    if pairs >= budget.max_pairs {
         Some(Stopped::MostPairs)
     } else if after_next > budget.time {
         Some(Stopped::TimeSpent)

@@ -86,9 +86,9 @@ fn a_clear_gain_ends_after_the_least_number_of_pairs() {
         })
     });
     let (run, lines) = run(&mut measure, &Budget::seconds(60)).unwrap();
-    assert_eq!((run.pairs, run.stopped), (3, Stopped::Decided));
+    assert_eq!((run.pairs, run.stopped), (MIN_PAIRS, Stopped::Decided));
     assert_eq!(run.decision.outcome, Outcome::Keep);
-    assert_eq!(run.samples.len(), 6);
+    assert_eq!(run.samples.len(), 12);
     assert_eq!(run.samples[0].arm, run.first);
     assert!(
         lines.contains(&"scripted, pair 1, as found: throughput 124.0 Mb/s".to_owned()),
@@ -103,19 +103,34 @@ fn a_clear_gain_ends_after_the_least_number_of_pairs() {
 #[test]
 fn an_undecided_run_goes_on_to_the_most_pairs() {
     let mut measure = scripted(|arm, pair| {
-        let swing = if pair % 2 == 0 { 8.0 } else { -8.0 };
+        let swing = if pair % 2 == 0 { 20.0 } else { -20.0 };
         Ok(if arm == Arm::Ours { 100.0 + swing } else { 100.0 })
     });
     let (run, _) = run(&mut measure, &Budget::seconds(60)).unwrap();
-    assert_eq!((run.pairs, run.stopped), (12, Stopped::MostPairs));
+    assert_eq!((run.pairs, run.stopped), (MAX_PAIRS, Stopped::MostPairs));
     assert_eq!(run.decision.outcome, Outcome::Inconclusive);
+}
+
+#[test]
+fn between_two_looks_the_numbers_are_not_looked_at() {
+    // At the first look one far pair hides that nothing changes; with the seventh pair it would be clear.
+    let mut measure = scripted(|arm, pair| {
+        Ok(match (arm, pair) {
+            (Arm::Ours, 0) => 135.0,
+            (Arm::Ours, _) => 103.0,
+            _ => 100.0,
+        })
+    });
+    let (run, _) = run(&mut measure, &Budget::seconds(60)).unwrap();
+    assert!(is_look(run.pairs) && run.pairs > MIN_PAIRS, "{} pairs", run.pairs);
+    assert_eq!(run.stopped, Stopped::Decided);
 }
 
 #[test]
 fn no_pair_is_begun_that_would_end_after_the_budget() {
     let mut measure = scripted(|arm, pair| {
         Ok(if arm == Arm::Ours && pair % 2 == 0 {
-            90.0
+            70.0
         } else {
             100.0
         })
@@ -126,7 +141,7 @@ fn no_pair_is_begun_that_would_end_after_the_budget() {
         ..Budget::seconds(60)
     };
     let (run, _) = run(&mut measure, &budget).unwrap();
-    assert_eq!((run.pairs, run.stopped), (3, Stopped::TimeSpent));
+    assert_eq!((run.pairs, run.stopped), (MIN_PAIRS, Stopped::TimeSpent));
 }
 
 #[test]
@@ -140,8 +155,8 @@ fn a_round_that_fails_once_is_taken_again() {
         Ok(if arm == Arm::Ours { 200.0 } else { 100.0 })
     });
     let (run, lines) = run(&mut measure, &Budget::seconds(60)).unwrap();
-    assert_eq!(run.samples.len(), 6);
-    assert_eq!(measure.rounds.len(), 7);
+    assert_eq!(run.samples.len(), 12);
+    assert_eq!(measure.rounds.len(), 13);
     assert!(
         lines
             .iter()

@@ -21,3 +21,24 @@ pub const TCP_RMEM: &str = "net.ipv4.tcp_rmem";
 
 /// `net.ipv4.tcp_wmem` as it was read back at the sender, three numbers in bytes.
 pub const TCP_WMEM: &str = "net.ipv4.tcp_wmem";
+
+/// Segments sent again by the sender.
+pub const RETRANSMITS: &str = "retransmits";
+
+/// Seconds that the number is a mean of.
+pub const MEASURED_S: &str = "measured_s";
+
+/// Share of time in which the busiest CPU of this host was not idle, 0 to 1.
+pub const CPU_BUSIEST: &str = "cpu_busiest";
+
+/// CPU time of the tool on this host, in CPUs: 1 is all that a tool with one thread can have.
+pub const TOOL_BUSY: &str = "tool_busy";
+
+/// CPU time of the tool at the peer, in CPUs.
+pub const PEER_BUSY: &str = "peer_busy";
+
+/// What the data store gives or takes by itself, Mb/s.
+pub const STORAGE_MBPS: &str = "storage_mbps";
+
+/// What the PCI slot of the NIC can carry, Mb/s.
+pub const PCIE_MBPS: &str = "pcie_mbps";

@@ -129,8 +129,13 @@ impl<'a> Metric<'a> {
 }
 
 impl Pairs {
-    pub(super) fn ratio(&self) -> Result<PairedRatio, Unusable> {
-        Ok(PairedRatio::of(&self.0)?)
+    /// The mean ratio, with an interval of the given error probability.
+    pub(super) fn ratio(&self, error: f64) -> Result<PairedRatio, Unusable> {
+        Ok(PairedRatio::of(&self.0, error)?)
+    }
+
+    pub(super) fn points(&self) -> Vec<(f64, f64)> {
+        self.0.clone()
     }
 
     pub(super) fn mean_as_found(&self) -> f64 {

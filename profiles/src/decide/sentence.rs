@@ -1,18 +1,26 @@
 //! The sentence: the outcome, the metric, the numbers and their interval.
 
-use super::{Finding, Judged};
+use super::{Finding, Judged, MIN_PAIRS};
 use crate::verdict::{Comparison, Outcome};
 
 /// One sentence over all metrics. A metric that led to the outcome comes first; when it is not "kept", the others
-/// are left to the table.
+/// are left to the table. What decides nothing, or did not decide and held nothing up, comes last.
 pub(super) fn sentence(outcome: Outcome, judged: &[Judged]) -> String {
-    let parts: Vec<String> = judged
+    let mut parts: Vec<String> = judged
         .iter()
-        .filter(|metric| metric.outcome() == outcome)
+        .filter(|metric| metric.decides() && metric.outcome() == outcome)
         .map(part)
         .collect();
     if parts.is_empty() {
         return "inconclusive: nothing was measured".to_owned();
+    }
+    if outcome == Outcome::Keep {
+        parts.extend(
+            judged
+                .iter()
+                .filter(|metric| metric.decides() && metric.outcome() == Outcome::Inconclusive)
+                .map(|metric| format!("the peer does not decide: {}", part(metric))),
+        );
     }
     let word = match outcome {
         Outcome::Keep => "kept",
@@ -31,14 +39,25 @@ fn part(metric: &Judged) -> String {
     match &metric.finding {
         Err(unusable) => format!("{}{over}: {unusable}", metric.name),
         Ok(finding) => {
-            let ratio = figure(finding.comparison.ratio);
             let tail: String = remarks(finding).iter().map(|text| format!("; {text}")).collect();
             format!(
-                "{} {ratio}x{over} ({}){tail}",
+                "{} {}{over} ({}){tail}",
                 metric.name,
+                change(finding),
                 numbers(&finding.comparison)
             )
         }
+    }
+}
+
+/// `1.90x`, or `unchanged` where no change lies inside the interval of a metric that passes.
+fn change(finding: &Finding) -> String {
+    let comparison = &finding.comparison;
+    let may_be_none = comparison.ratio_low <= 1.0 && comparison.ratio_high >= 1.0;
+    if finding.outcome == Outcome::Keep && may_be_none {
+        "unchanged".to_owned()
+    } else {
+        format!("{}x", figure(comparison.ratio))
     }
 }
 
@@ -58,6 +77,9 @@ fn remarks(finding: &Finding) -> Vec<String> {
     let limit = figure(finding.comparison.limit);
     let verdict = match (finding.outcome, finding.pairs_to_decide) {
         (Outcome::Keep, _) => None,
+        (Outcome::Inconclusive, _) if finding.comparison.pairs < MIN_PAIRS => {
+            Some(format!("at least {MIN_PAIRS} pairs decide"))
+        }
         (Outcome::Revert, _) => Some(format!("the limit is {limit}")),
         (Outcome::Inconclusive, Some(pairs)) => Some(format!(
             "the limit {limit} lies inside the interval, about {pairs} pairs would decide"

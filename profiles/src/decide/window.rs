@@ -28,7 +28,7 @@ struct Stream {
     send_buffer: f64,
 }
 
-/// `window-limited (6 MiB buffer)` when `samples` were on average; `None` when not, when a fact is missing, or when
+/// The buffer that held the stream back (`6 MiB buffer`) when one did on average over `samples`; `None` when not, when a fact is missing, or when
 /// these are no throughputs.
 pub(super) fn limited(samples: &[&Sample]) -> Option<String> {
     let streams: Vec<Stream> = samples
@@ -43,12 +43,11 @@ pub(super) fn limited(samples: &[&Sample]) -> Option<String> {
     if !is_near || path_is_full {
         return None;
     }
-    let buffer = if first.receive_window <= first.send_buffer {
+    Some(if first.receive_window <= first.send_buffer {
         format!("{} buffer", binary_size(first.receive_buffer))
     } else {
         format!("{} send buffer", binary_size(first.send_buffer))
-    };
-    Some(format!("window-limited ({buffer})"))
+    })
 }
 
 impl Stream {
@@ -125,7 +124,7 @@ mod tests {
     #[test]
     fn half_a_buffer_in_each_round_trip_is_named_as_the_limit() {
         let limit = limited(&[&stream(124.0, &OLD_KERNEL), &stream(123.1, &OLD_KERNEL)]);
-        assert_eq!(limit.as_deref(), Some("window-limited (6 MiB buffer)"));
+        assert_eq!(limit.as_deref(), Some("6 MiB buffer"));
     }
 
     #[test]
@@ -134,7 +133,7 @@ mod tests {
         context[1] = (context::RATE_MBPS, "1150");
         context.push((context::WINDOW_BYTES, "4701824"));
         let limit = limited(&[&stream(178.1, &context)]);
-        assert_eq!(limit.as_deref(), Some("window-limited (6 MiB buffer)"));
+        assert_eq!(limit.as_deref(), Some("6 MiB buffer"));
         assert_eq!(limited(&[&stream(124.0, &context)]), None);
     }
 
@@ -150,7 +149,7 @@ mod tests {
             (context::TCP_WMEM, "4096 16384 4194304"),
         ];
         let limit = limited(&[&stream(133.2, &context), &stream(137.4, &context)]);
-        assert_eq!(limit.as_deref(), Some("window-limited (4 MiB send buffer)"));
+        assert_eq!(limit.as_deref(), Some("4 MiB send buffer"));
     }
 
     #[test]

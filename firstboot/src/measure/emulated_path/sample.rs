@@ -56,7 +56,7 @@ impl Round {
             Some(format!("{:.0}", self.shape.product_packets())),
         );
         put("left_out_s", Some(self.stream.left_out_s.to_string()));
-        put("measured_s", Some(self.stream.measured_s.to_string()));
+        put(context::MEASURED_S, Some(self.stream.measured_s.to_string()));
         put("tool", Some(self.report.version));
         put("congestion", self.report.congestion);
         put(
@@ -68,14 +68,14 @@ impl Round {
             self.report.window_bytes.map(|window| window.to_string()),
         );
         put(
-            "retransmits",
+            context::RETRANSMITS,
             self.report.retransmits.map(|count| count.to_string()),
         );
         put("netem_drops", Some(self.netem_drops.to_string()));
         put("softnet_drops", Some(self.load.softnet_drops.to_string()));
         put("cpu_busy", self.load.busy.map(|busy| format!("{:.2}", busy.all)));
         put(
-            "cpu_busiest",
+            context::CPU_BUSIEST,
             self.load.busy.map(|busy| format!("{:.2}", busy.busiest)),
         );
         context
@@ -120,12 +120,14 @@ mod tests {
             }
             .sample(arm, pair)
         };
-        let samples = [
-            round(Arm::AsFound, 0, 178.1),
-            round(Arm::Ours, 0, 956.6),
-            round(Arm::Ours, 1, 957.2),
-            round(Arm::AsFound, 1, 177.9),
-        ];
+        let pair = |pair: u32| {
+            let drift = f64::from(pair) / 10.0;
+            [
+                round(Arm::AsFound, pair, 178.1 - drift),
+                round(Arm::Ours, pair, 956.6 + drift),
+            ]
+        };
+        let samples: Vec<Sample> = (0..6).flat_map(pair).collect();
         let decision =
             dtnforge_profiles::decide::decide(&samples, &dtnforge_profiles::decide::Limits::default());
         assert!(
