@@ -1,5 +1,6 @@
 //! Writing a file so that a reader, or a crash, sees the old text or the new one and nothing between.
 
+use crate::failpoint;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -52,10 +53,13 @@ pub fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), WriteError> {
         let _ = fs::remove_file(&beside);
         return Err(fail("writing beside it")(source));
     }
+    failpoint::hit("beside");
     fs::rename(&beside, path).map_err(fail("renaming the new file over it"))?;
     File::open(dir)
         .and_then(|dir| dir.sync_all())
-        .map_err(fail("syncing its directory"))
+        .map_err(fail("syncing its directory"))?;
+    failpoint::hit("replaced");
+    Ok(())
 }
 
 #[cfg(test)]

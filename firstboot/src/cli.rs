@@ -43,6 +43,14 @@ enum Command {
     Restore(cmd::restore::Args),
     /// Remove a label.
     Delete(cmd::delete::Args),
+    /// Put the profile of this host in, for an admin to look at; `--confirm-within` takes it back by itself.
+    Try(cmd::try_out::Args),
+    /// Say that the node can still be reached with what is tried.
+    Confirm(cmd::window::ConfirmArgs),
+    /// Keep what is tried.
+    Commit(cmd::window::CommitArgs),
+    /// Take back what is tried, or what is committed.
+    Rollback(cmd::window::RollbackArgs),
     /// Detect, try, prove, and commit or take back. The boot does this by itself.
     Run(cmd::run::Args),
     /// Put a committed profile in place, before the NICs come up. The early unit does this.
@@ -55,6 +63,9 @@ enum Command {
     Hold,
     /// End a hold.
     Release,
+    /// Take an admin's trial back when its command dies or nobody confirms it.
+    #[command(hide = true)]
+    Watch,
     /// What the units of a boot say and ask.
     #[command(hide = true)]
     Boot(cmd::boot::Args),
@@ -87,7 +98,11 @@ impl Command {
     fn changes_something(&self) -> bool {
         matches!(
             self,
-            Command::Run(_)
+            Command::Try(_)
+                | Command::Commit(_)
+                | Command::Rollback(_)
+                | Command::Watch
+                | Command::Run(_)
                 | Command::Recover(_)
                 | Command::Retry
                 | Command::Hold
@@ -109,6 +124,11 @@ impl Command {
             Command::Diff(args) => cmd::diff::run(&host, &args),
             Command::Restore(args) => cmd::restore::run(host, &args),
             Command::Delete(args) => cmd::delete::run(&host, &args),
+            Command::Try(args) => cmd::try_out::run(host, &args),
+            Command::Confirm(args) => cmd::window::confirm(host, &args),
+            Command::Commit(args) => cmd::window::commit(host, &args),
+            Command::Rollback(args) => cmd::window::rollback(host, &args),
+            Command::Watch => cmd::window::watch(&host),
             Command::Run(args) => cmd::run::run(host, &args),
             Command::Early => cmd::early::run(&host),
             Command::Recover(args) => cmd::recover::run(host, &args),

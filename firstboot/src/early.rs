@@ -11,7 +11,7 @@
 
 use crate::atomic;
 use crate::boot::{self, Mode, record};
-use crate::flow::look;
+use crate::flow::{look, window};
 use crate::host::Host;
 use crate::layers;
 use crate::siteconf;
@@ -147,6 +147,8 @@ pub fn run(host: &Host) -> anyhow::Result<Marker> {
     write_marker(host, &marker)?;
     // Files of an earlier boot of userspace (a soft-reboot keeps /run) never outlive the decision of this one.
     remove_files(host)?;
+    // Nor does the window of an admin: the agent finds its trial without one, and takes it back.
+    window::record::remove(host)?;
     match activatable(host, &loaded, &boot) {
         Ok(commit) => {
             record::activated(host, &boot);

@@ -51,6 +51,18 @@ pub fn catch_stop() -> nix::Result<()> {
     Ok(())
 }
 
+/// From now on a lost session is no wish to stop.
+///
+/// # Errors
+/// When the handler cannot be set.
+pub fn outlive_session() -> nix::Result<()> {
+    use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+    let ignore = SigAction::new(SigHandler::SigIgn, SaFlags::empty(), SigSet::empty());
+    // SAFETY: ignoring a signal runs no code of ours.
+    unsafe { sigaction(Signal::SIGHUP, &ignore) }?;
+    Ok(())
+}
+
 /// Whether somebody asked us to stop.
 pub fn stop_asked() -> bool {
     STOP.load(Ordering::SeqCst)

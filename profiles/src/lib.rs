@@ -40,3 +40,4 @@ pub mod timeline;
 pub mod undo;
 pub mod value;
 pub mod verdict;
+pub mod window;

@@ -46,6 +46,16 @@ pub struct Status {
     /// Boots and the states entered in them, oldest first.
     #[serde(default)]
     pub timeline: Vec<Event>,
+    /// The trial of an admin that is live.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<OpenWindow>,
+}
+
+/// The trial of an admin, as long as it is live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenWindow {
+    /// Seconds until it is taken back unless somebody confirms; `None` when nobody has to.
+    pub confirm_within_s: Option<u64>,
 }
 
 /// The counter of the tuned entry, as its file name on the EFI system partition says it now.

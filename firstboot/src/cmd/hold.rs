@@ -20,7 +20,7 @@ pub fn hold(host: Host) -> anyhow::Result<Exit> {
             return Ok(Exit::Ok);
         }
         State::Baseline { .. } | State::Trial { .. } => {
-            bail!("a trial is on disk\nhint: dtn-firstboot recover, then dtn-firstboot run")
+            bail!("a trial is on disk\nhint: dtn-firstboot rollback")
         }
         previous => {
             context.enter(

@@ -17,6 +17,8 @@ pub mod run;
 pub mod save;
 pub mod states;
 pub mod status;
+pub mod try_out;
+pub mod window;
 
 use std::io::{self, IsTerminal, Write};
 
@@ -33,11 +35,17 @@ fn colour() -> bool {
     io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
 
-/// Prints to standard output. A reader that went away (`| head`) is no failure of ours.
+/// Whether nobody reads any more: `| head`, or a terminal that hung up.
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe || error.raw_os_error() == Some(nix::libc::EIO)
+}
+
+/// Prints to standard output. A reader that went away is no failure of ours.
 fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
+        Err(error) if is_gone(&error) => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(()) => Ok(()),
     }
 }

@@ -3,9 +3,8 @@
 use crate::door::Doors;
 use crate::flow::look;
 use crate::host::Host;
-use crate::target;
 use dtnforge_profiles::envelope::{Envelope, Exit};
-use dtnforge_profiles::plan::{self, PLAN_SCHEMA, Plan};
+use dtnforge_profiles::plan::{PLAN_SCHEMA, Plan};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -27,17 +26,7 @@ pub fn run(host: &Host, args: &Args) -> anyhow::Result<Exit> {
         Ok(look) => look,
         Err(why) => anyhow::bail!("no plan: {why}"),
     };
-    let doors = Doors::new(host);
-    let profile = &look.chosen.profile;
-    let target = target::read(host, &doors, profile, &look.facts, &look.conclusions, &look.site);
-    let plan = plan::make(
-        profile,
-        &look.chosen.layer,
-        &look.facts,
-        &look.conclusions,
-        &look.site,
-        &target,
-    );
+    let plan = look.plan(host, &Doors::new(host));
     let text = if args.json {
         Envelope::new(PLAN_SCHEMA, &plan).to_text()?
     } else {

@@ -4,6 +4,7 @@ use crate::events;
 use crate::flow::Context;
 use crate::flow::leftover::{self, Leftover};
 use crate::flow::start;
+use crate::flow::window;
 use crate::host::Host;
 use crate::{boot, measure, notify, store};
 use dtnforge_profiles::envelope::Exit;
@@ -28,6 +29,10 @@ pub fn run(host: Host, args: &Args) -> anyhow::Result<Exit> {
     notify::catch_stop()?;
     let mut context = Context::open(host);
     let before = context.file.state.clone();
+    if let Some(window) = window::live(&context.host, &before, &context.boot_id) {
+        super::print(&format!("{}: nothing to take back\n", window::notice(&window)))?;
+        return Ok(Exit::Ok);
+    }
     let left = leftover::end(&context.host, &before, &context.boot_id);
     if let Err(error) = measure::cleanup_leftovers(&context.host) {
         let sentence = format!("an earlier measurement left something: {error}");

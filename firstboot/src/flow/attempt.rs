@@ -11,12 +11,12 @@ use crate::door::Doors;
 use crate::events;
 use crate::measure::{self, Budget, Deadline, EmulatedPath, Measure, Run, RunError, Step};
 use crate::notify;
-use crate::target;
 use crate::trial::files;
 use crate::trial::{ApplyReport, JOURNAL_PATH, RollbackReport, Transaction};
 use dtnforge_profiles::decide::{Decision, Limits};
 use dtnforge_profiles::envelope::Exit;
 use dtnforge_profiles::group::{EvidenceKind, Group};
+use dtnforge_profiles::knob::KnobId;
 use dtnforge_profiles::measure::Arm;
 use dtnforge_profiles::plan::{self, Held, Plan};
 use dtnforge_profiles::render;
@@ -32,7 +32,7 @@ const PREPARE_LIMIT: Duration = Duration::from_secs(120);
 
 /// Why a trial is taken back.
 #[derive(Debug, thiserror::Error)]
-enum Because {
+pub(super) enum Because {
     /// It speaks against the profile: a refused value, harm, a check that failed.
     #[error("{0}")]
     Rejects(String),
@@ -67,22 +67,7 @@ pub(super) fn attempt(context: &mut Context, look: &Look) -> anyhow::Result<End>
     };
     context.enter(baseline, &look.chosen.why)?;
 
-    let target = target::read(
-        &context.host,
-        &doors,
-        &look.chosen.profile,
-        &look.facts,
-        &look.conclusions,
-        &look.site,
-    );
-    let whole = plan::make(
-        &look.chosen.profile,
-        &layer,
-        &look.facts,
-        &look.conclusions,
-        &look.site,
-        &target,
-    );
+    let whole = look.plan(&context.host, &doors);
     let mut path = EmulatedPath::new(&context.host);
     // A plan that the emulated path cannot speak for is not made to wait for it.
     let measurable = if needs_path(&whole) {
@@ -121,6 +106,7 @@ pub(super) fn attempt(context: &mut Context, look: &Look) -> anyhow::Result<End>
         profile: name.clone(),
         plan: plan.digest()?,
         previous: previous.clone(),
+        former: None,
     };
     context.enter(
         trial,
@@ -240,26 +226,46 @@ fn prove(
             None
         }
     };
-    let plan = plan.clone().without_knobs(
-        &ignored,
-        "the driver takes the value without an error and keeps the old one",
-    );
-    if !ignored.is_empty() {
-        place(transaction, &plan)?;
-    }
-    let mismatches = transaction.verify(&plan);
-    if let Some(first) = mismatches.first() {
-        let (wrong, all) = (mismatches.len(), plan.steps.len());
-        return Err(Because::Rejects(format!(
-            "{wrong} of {all} knobs do not read back: {first}"
-        )));
-    }
+    let plan = what_stays(transaction, plan, &ignored)?;
     let after = checks::observe_again(&context.host, &look.conclusions, &before);
     Ok(Proof {
         measured,
         checks: checks::compare(&before, &after),
         plan,
     })
+}
+
+/// Files, then values, then a look at each: what an admin's trial does without measuring.
+pub(super) fn apply_whole(
+    transaction: &mut Transaction<'_>,
+    plan: &Plan,
+) -> Result<(ApplyReport, Plan), Because> {
+    place(transaction, plan)?;
+    let report = transaction.apply(plan);
+    done(&report)?;
+    let plan = what_stays(transaction, plan, &report.ignored)?;
+    Ok((report, plan))
+}
+
+/// The plan without what drivers took and ignored, all of it read back.
+fn what_stays(transaction: &mut Transaction<'_>, plan: &Plan, ignored: &[KnobId]) -> Result<Plan, Because> {
+    let plan = plan.clone().without_knobs(
+        ignored,
+        "the driver takes the value without an error and keeps the old one",
+    );
+    if !ignored.is_empty() {
+        place(transaction, &plan)?;
+    }
+    let mismatches = transaction.verify(&plan);
+    match mismatches.first() {
+        None => Ok(plan),
+        Some(first) => {
+            let (wrong, all) = (mismatches.len(), plan.steps.len());
+            Err(Because::Rejects(format!(
+                "{wrong} of {all} knobs do not read back: {first}"
+            )))
+        }
+    }
 }
 
 /// Puts the plan's files under `/run`, where udev, sysctl and tuned look.
@@ -408,7 +414,7 @@ fn keep(
 }
 
 /// The PCI devices of the plan's NICs.
-fn pci(look: &Look, plan: &Plan) -> BTreeMap<String, String> {
+pub(super) fn pci(look: &Look, plan: &Plan) -> BTreeMap<String, String> {
     let slots: BTreeSet<&str> = plan
         .steps
         .iter()

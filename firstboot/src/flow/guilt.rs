@@ -20,15 +20,20 @@ use crate::detect::{Clock, SystemClock};
 use crate::door::Doors;
 use crate::early;
 use crate::events;
+use crate::host::Host;
 use crate::netdev;
 use crate::notify;
 use crate::trial::files;
 use dtnforge_profiles::device::DeviceId;
 use dtnforge_profiles::envelope::Exit;
+use dtnforge_profiles::knob::KnobId;
+use dtnforge_profiles::plan::Plan;
 use dtnforge_profiles::state::{Commit, Rejection, State};
+use dtnforge_profiles::undo::Undo;
 use experiment::{Outcome, Sight};
 use log::Level;
 use plan_arms::{PlanArms, Watch};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How long a network may take after the agent began before it is looked into: a switch port that does not forward
@@ -102,6 +107,16 @@ fn look_into_by(context: &mut Context, clock: &dyn Clock) -> anyhow::Result<Opti
             Ok(Some(stay_committed(context, &sentence, &astray)))
         }
     }
+}
+
+/// The plan of a commit with all that it changed in this boot, and the way back of each knob.
+pub(super) fn all_that_changed(
+    host: &Host,
+    doors: &Doors,
+    commit: &Commit,
+) -> (Plan, BTreeMap<KnobId, Undo>) {
+    let reach_of_plan::Changed { plan, stock } = reach_of_plan::changed(host, doors, commit);
+    (plan, stock)
 }
 
 /// What the node waits for.

@@ -4,6 +4,7 @@
 //! wrote is taken back. A process that had taken a commit out to find out whether it is guilty left a journal of its
 //! own, which leads back to the commit; if the commit was given up by then, stock it stays.
 
+use super::window;
 use crate::door::Doors;
 use crate::host::Host;
 use crate::labels::restore;
@@ -29,6 +30,10 @@ pub enum Leftover {
 
 /// Ends what a dead process left, if it left anything. `state` is the one on disk.
 pub fn end(host: &Host, state: &State, boot_id: &str) -> Leftover {
+    // No window is live here, so a record of one is of no use. What its trial wrote is in the journal.
+    if let Err(error) = window::record::remove(host) {
+        log::warn!("{error}");
+    }
     let of_restore = match restore::end_dead(host, &Doors::new(host)) {
         Ok(None) => Leftover::None,
         Ok(Some(count)) => Leftover::RestoreTakenBack(count),

@@ -2,15 +2,18 @@
 
 use crate::boot::{self, Mode};
 use crate::detect::{self, SystemClock};
+use crate::door::Door;
 use crate::host::Host;
 use crate::layers;
 use crate::siteconf;
 use crate::statefs;
+use crate::target;
 use dtnforge_profiles::catalog::Profile;
 use dtnforge_profiles::conclude::{self, Conclusions};
 use dtnforge_profiles::digest::Digest;
 use dtnforge_profiles::facts::Facts;
 use dtnforge_profiles::matching;
+use dtnforge_profiles::plan::{self, Plan};
 use dtnforge_profiles::site::{RetryAfterFallback, Site};
 use std::time::Duration;
 
@@ -39,6 +42,22 @@ pub struct Chosen {
     pub layer: Digest,
     /// Why it was chosen.
     pub why: String,
+}
+
+impl Look {
+    /// The plan of the chosen profile for what `host` has now. Reads only.
+    pub fn plan<D: Door>(&self, host: &Host, doors: &D) -> Plan {
+        let Chosen { profile, layer, .. } = &self.chosen;
+        let target = target::read(host, doors, profile, &self.facts, &self.conclusions, &self.site);
+        plan::make(
+            profile,
+            layer,
+            &self.facts,
+            &self.conclusions,
+            &self.site,
+            &target,
+        )
+    }
 }
 
 /// Looks at the machine, waiting up to `limit` for a link.

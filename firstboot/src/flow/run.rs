@@ -8,6 +8,7 @@ use super::guilt;
 use super::leftover::{self, Leftover};
 use super::look::{self, CARRIER_LIMIT, Look};
 use super::start::{self, Fit, Start};
+use super::window;
 use crate::boot::{self, Mode};
 use crate::door::Doors;
 use crate::early;
@@ -93,6 +94,9 @@ fn steps(context: &mut Context, unit: bool) -> anyhow::Result<End> {
             "",
             &format!("an earlier measurement left something: {error}"),
         );
+    }
+    if let Some(window) = window::live(&context.host, &context.file.state, &context.boot_id) {
+        return Ok(End::with(Exit::Held, window::notice(&window)));
     }
     let before = context.file.state.clone();
     end_leftovers(context);

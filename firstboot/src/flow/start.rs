@@ -90,6 +90,7 @@ mod tests {
             profile: "dtn-100g-nvme".into(),
             plan: Digest::of(b"plan"),
             previous: None,
+            former: None,
         };
         StateFile {
             state,

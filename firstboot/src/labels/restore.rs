@@ -3,15 +3,14 @@
 use super::Outcome;
 use crate::door::Door;
 use crate::host::Host;
-use crate::netdev;
+use crate::live;
 use crate::notify;
-use crate::people;
 use crate::trial::files::{self, Set};
 use crate::trial::{
     self, BeginError, Goal, JOURNAL_PATH, OnFailure, RESTORE_JOURNAL_PATH, RecoverError, Transaction,
     WITHDRAWAL_PATH,
 };
-use dtnforge_profiles::knob::{Disrupts, KnobDef, KnobId};
+use dtnforge_profiles::knob::KnobId;
 use dtnforge_profiles::label::{RestorePlan, Snapshot, restore_plan};
 use dtnforge_profiles::plan::Reading;
 use dtnforge_profiles::render::TUNED_PROFILES;
@@ -22,7 +21,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// The node is in the middle of a trial.
-    #[error("a trial is {0}\nhint: wait for its end, or take it back: dtn-firstboot recover")]
+    #[error("a trial is {0}\nhint: wait for its end, or take it back: dtn-firstboot rollback")]
     Trial(&'static str),
     /// A restore that died could not be read.
     #[error("an earlier restore: {0}")]
@@ -65,7 +64,7 @@ pub fn plan(host: &Host, doors: &dyn Door, snapshot: &Snapshot) -> RestorePlan {
         })
         .collect();
     restore_plan(snapshot, &live, &|knob, definition| {
-        missing_profile(host, snapshot, knob).or_else(|| forbidden(host, knob, definition))
+        missing_profile(host, snapshot, knob).or_else(|| live::forbidden(host, knob, definition.disrupts))
     })
 }
 
@@ -78,18 +77,6 @@ fn missing_profile(host: &Host, snapshot: &Snapshot, knob: &KnobId) -> Option<St
         .exists();
     (name.starts_with("dtnforge-") && !is_there)
         .then(|| format!("{name} is a profile of ours, and without its commit its files are not in place"))
-}
-
-/// Why a knob is not written on a running host: the link of a bond's member would go down.
-fn forbidden(host: &Host, knob: &KnobId, definition: &KnobDef) -> Option<String> {
-    if definition.disrupts < Disrupts::Link {
-        return None;
-    }
-    let name = people::device_name(host, knob)?;
-    let bond = netdev::bond_of(host, &name)?;
-    Some(format!(
-        "{name} is a member of {bond}, and this takes its link down"
-    ))
 }
 
 /// Takes back a restore that died in this boot; the number of knobs that were read and are as before it.

@@ -4,6 +4,7 @@ use crate::boot::{self, Mode};
 use crate::door::Door;
 use crate::early::{self, Marker};
 use crate::esp::Esp;
+use crate::flow::window;
 use crate::host::Host;
 use crate::owner;
 use crate::people;
@@ -13,7 +14,7 @@ use dtnforge_profiles::facts::{Facts, Host as Machine};
 use dtnforge_profiles::plan::{Plan, Reading, Step};
 use dtnforge_profiles::state::{Boot, Commit, MAX_ATTEMPTS, State, StateFile};
 use dtnforge_profiles::status::{
-    Activation, ActiveKnob, Attempts, BootCounter, BootFacts, Status, Throughput,
+    Activation, ActiveKnob, Attempts, BootCounter, BootFacts, OpenWindow, Status, Throughput,
 };
 use dtnforge_profiles::timeline;
 use dtnforge_profiles::verdict::Verdict;
@@ -48,7 +49,16 @@ pub fn build(host: &Host, loaded: &Loaded, doors: &dyn Door, seen: &Facts, findi
         history: file.history.clone(),
         boot_counter: boot_counter(host, file),
         timeline: timeline::timeline(file, &present),
+        window: open_window(host, &file.state, &present),
     }
+}
+
+fn open_window(host: &Host, state: &State, boot_id: &str) -> Option<OpenWindow> {
+    let window = window::live(host, state, boot_id)?;
+    let left = window.left(window::record::since_start());
+    Some(OpenWindow {
+        confirm_within_s: left.map(|left| left.as_secs()),
+    })
 }
 
 fn committed(state: &State) -> Option<&Commit> {
@@ -96,6 +106,11 @@ pub fn reason(file: &StateFile, damage: Option<&str>) -> String {
     match &file.state {
         State::Stock { why } => why.clone(),
         State::Baseline { .. } => "stock is being measured before a trial".to_owned(),
+        State::Trial {
+            profile,
+            former: Some(_),
+            ..
+        } => format!("{profile} was put in by an admin to be tried, and is not committed"),
         State::Trial { profile, .. } => format!("{profile} is live as a trial and not committed"),
         State::Committed(commit) => commit.verdict.sentence.clone(),
         State::Rejected(rejection) => rejection.reason.clone(),

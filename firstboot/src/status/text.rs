@@ -2,7 +2,7 @@
 
 use super::history;
 use dtnforge_profiles::state::BootKind;
-use dtnforge_profiles::status::{Activation, ActiveKnob, BootCounter, Status};
+use dtnforge_profiles::status::{Activation, ActiveKnob, BootCounter, OpenWindow, Status};
 use dtnforge_profiles::verdict::GroupEvidence;
 use std::fmt::Write;
 
@@ -46,6 +46,9 @@ fn write_all(out: &mut String, status: &Status, colour: bool) -> std::fmt::Resul
             seen.unit, seen.measure
         )?;
     }
+    if let Some(window) = &status.window {
+        writeln!(out, "trial:       {}", trial(window))?;
+    }
     writeln!(out, "activation:  {}", activation(&status.activation))?;
     let (begun, left) = (status.attempts.begun, status.attempts.left);
     writeln!(out, "trials:      {begun} begun, {left} left")?;
@@ -73,6 +76,13 @@ fn write_all(out: &mut String, status: &Status, colour: bool) -> std::fmt::Resul
     write_groups(out, status)?;
     write_checks(out, status)?;
     write_rest(out, status)
+}
+
+fn trial(window: &OpenWindow) -> String {
+    match window.confirm_within_s {
+        None => "live until `dtn-firstboot commit`, `dtn-firstboot rollback` or a reboot".to_owned(),
+        Some(left) => format!("taken back in {left} s unless somebody says `dtn-firstboot confirm`"),
+    }
 }
 
 fn activation(activation: &Activation) -> String {

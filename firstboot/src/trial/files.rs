@@ -6,9 +6,9 @@
 //! so that [`remove`] restores the earlier state whatever happened in between. A commit turns one into the other with
 //! [`adopt`].
 
-use super::failpoint;
 use super::report::FileLeft;
 use crate::atomic;
+use crate::failpoint;
 use crate::host::Host;
 use serde::{Deserialize, Serialize};
 use std::collections::btree_map::Entry;

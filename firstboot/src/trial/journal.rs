@@ -3,7 +3,7 @@
 //! A line that could not be written whole is cut off again, so that the next one does not run into it. When that fails
 //! too, the journal takes no more lines: an apply then stops, a rollback goes on without it.
 
-use super::failpoint;
+use crate::failpoint;
 use dtnforge_profiles::journal::{self, Event, Record};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};

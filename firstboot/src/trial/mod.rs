@@ -16,7 +16,6 @@
 //! [`Transaction::withdraw`] is the same the other way round: it takes a committed plan out for a while.
 
 mod compare;
-mod failpoint;
 pub mod files;
 pub mod journal;
 mod modules;

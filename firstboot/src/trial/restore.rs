@@ -8,10 +8,10 @@
 //! rest goes on. With [`OnFailure::TakeAllBack`] the whole restore is taken back instead.
 
 use super::compare::{self, value_of};
-use super::failpoint;
 use super::report::{Applied, RollbackReport, StepError};
 use super::transaction::{Intent, Transaction};
 use crate::door;
+use crate::failpoint;
 use dtnforge_profiles::journal::Event;
 use dtnforge_profiles::knob::{KnobId, definition_of};
 use dtnforge_profiles::plan::Reading;
@@ -119,7 +119,8 @@ impl Transaction<'_> {
         }
     }
 
-    fn take_original(&mut self, knob: &KnobId) {
+    /// Takes the way back of a knob that may have a value of ours.
+    pub(super) fn take_original(&mut self, knob: &KnobId) {
         if !self.originals.contains_key(knob)
             && let Ok(undo) = door::way_back(self.doors, knob)
         {

@@ -3,8 +3,9 @@
 use super::files::{self, FilesError, Set};
 use super::journal::{JournalError, JournalFile};
 use super::report::{Applied, ApplyReport, StepError, Stopped};
-use super::{compare, failpoint, modules, verify};
+use super::{compare, modules, verify};
 use crate::door::Door;
+use crate::failpoint;
 use crate::host::Host;
 use dtnforge_profiles::group::Group;
 use dtnforge_profiles::journal::Event;

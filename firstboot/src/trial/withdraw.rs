@@ -40,6 +40,10 @@ impl Transaction<'_> {
         plan: &Plan,
         stock: &BTreeMap<KnobId, Undo>,
     ) -> Result<RollbackReport, WithdrawError> {
+        // Values of ours are live, a root qdisc among them: each is what this leads back to, not a leftover.
+        for step in &plan.steps {
+            self.take_original(&step.knob);
+        }
         self.place(plan, &[])?;
         let mut steps: Vec<&Step> = plan.steps.iter().rev().collect();
         steps.sort_by_key(|step| !matches!(step.knob, KnobId::Tuned(_)));
@@ -108,7 +112,7 @@ impl Transaction<'_> {
                 log::debug!("withdrawing {error}");
                 errors.insert(step.knob.clone(), error);
             }
-            super::failpoint::hit("write");
+            crate::failpoint::hit("write");
         }
     }
 

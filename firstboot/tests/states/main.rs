@@ -13,3 +13,4 @@ mod labels;
 mod metrics;
 mod node;
 mod script;
+mod window;

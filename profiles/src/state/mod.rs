@@ -49,10 +49,14 @@ pub enum State {
         layer: Digest,
         /// Name of the profile.
         profile: String,
-        /// [`Plan::digest`].
+        /// [`Plan::digest`](crate::plan::Plan::digest).
         plan: Digest,
         /// What was committed before, if anything.
         previous: Option<Box<Commit>>,
+        /// Set for a trial that an admin began: the state to return to. Such a trial outlives its process, as long as
+        /// its [window](crate::window) is there, and is not counted as an attempt.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        former: Option<Box<State>>,
     },
     /// A plan was proved and is re-activated on each boot.
     Committed(Box<Commit>),
@@ -114,8 +118,20 @@ impl State {
     }
 
     /// `Baseline` or `Trial` found by another run or boot means that the attempt did not end: with a former commit the
-    /// node is committed again, without one it is stock. Returns why, when that was so.
+    /// node is committed again, without one it is stock. After the trial of an admin it is what it was before. Returns
+    /// why, when that was so.
     pub fn conclude_dead_attempt(&mut self) -> Option<String> {
+        if let State::Trial {
+            boot_id,
+            former: Some(former),
+            ..
+        } = self
+        {
+            let why =
+                format!("the trial that an admin began in boot {boot_id} was not committed, and is over");
+            *self = State::clone(former);
+            return Some(why);
+        }
         let (stage, boot_id, previous) = match self {
             State::Baseline {
                 boot_id, previous, ..

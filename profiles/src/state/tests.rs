@@ -173,6 +173,7 @@ fn a_fallback_ends_a_dead_attempt_and_leaves_a_hold() {
             profile: "dtn-100g-nvme".into(),
             plan: Digest::of(b"plan"),
             previous: Some(commit("b1")),
+            former: None,
         },
         ..StateFile::default()
     };
@@ -190,6 +191,29 @@ fn a_fallback_ends_a_dead_attempt_and_leaves_a_hold() {
         panic!("{:?}", file.state)
     };
     assert_eq!(previous.name(), "fallback");
+}
+
+#[test]
+fn a_dead_trial_of_an_admin_leads_back_to_the_state_before_it() {
+    let former = State::Stock {
+        why: "role not set".into(),
+    };
+    let mut state = State::Trial {
+        boot_id: "b2".into(),
+        layer: Digest::of(b"layer"),
+        profile: "dtn-100g-nvme".into(),
+        plan: Digest::of(b"plan"),
+        previous: None,
+        former: Some(Box::new(former.clone())),
+    };
+    let text = serde_json::to_string(&state).unwrap();
+    assert_eq!(serde_json::from_str::<State>(&text).unwrap(), state);
+    let why = state.conclude_dead_attempt().unwrap();
+    assert_eq!(
+        why,
+        "the trial that an admin began in boot b2 was not committed, and is over"
+    );
+    assert_eq!(state, former);
 }
 
 #[test]
