@@ -28,7 +28,10 @@ fn text(file: &StateFile) -> String {
             "dtnforge: the boot counter could not be armed: {}\n",
             one_line(failure)
         );
-    } else if !matches!(file.state, State::Committed(_) | State::Trial { former: Some(_), .. }) {
+    } else if !matches!(
+        file.state,
+        State::Committed(_) | State::Trial { former: Some(_), .. }
+    ) {
         text += "dtnforge: no tuning is active; `dtn-firstboot status` says more\n";
     }
     text
