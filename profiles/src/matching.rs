@@ -170,7 +170,10 @@ impl Ranked {
             self.note(
                 fits,
                 format!("{link}{}", stated(seen)),
-                format!("{link}, and it is for {min} to {max} Mb/s"),
+                format!(
+                    "{link}, and it is for {}",
+                    speeds(matching.min_mbps, matching.max_mbps)
+                ),
             );
         }
     }
@@ -213,6 +216,16 @@ impl Ranked {
                 self.note(fits, is.clone(), format!("{is}, and it is not for guests"));
             }
         }
+    }
+}
+
+/// The speeds that a profile is for, in words.
+fn speeds(min: Option<u32>, max: Option<u32>) -> String {
+    match (min.filter(|min| *min > 1), max) {
+        (None, None) => "any known speed".to_owned(),
+        (Some(min), None) => format!("{min} Mb/s and more"),
+        (None, Some(max)) => format!("{max} Mb/s and less"),
+        (Some(min), Some(max)) => format!("{min} to {max} Mb/s"),
     }
 }
 

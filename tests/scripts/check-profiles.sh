@@ -36,13 +36,36 @@ verify_rules() {
     [ ! -e "$1" ] || udevadm verify "$@"
 }
 
+# The event of a port that appears, which our rules act on.
+apply_rules() {
+    udevadm control --reload && udevadm trigger --settle --action=add --subsystem-match=net
+}
+
 load_sysctls() {
     set -- /run/sysctl.d/90-dtnforge-*.conf
     [ ! -e "$1" ] || SYSTEMD_LOG_LEVEL=info /usr/lib/systemd/systemd-sysctl "$@"
 }
 
+# Rate of a flow in Mb/s and the number of queues that have it, once for each rate, of all ports.
+rates() {
+    tc -j qdisc show | grep -o '"maxrate":[0-9]*' | sort | uniq -c | sed 's/"maxrate"://' |
+        awk '{ print $2 * 8 / 1000000, $1 }'
+}
+
+# The rate that the rules set, and the transmit queues of the port with this MAC.
+wanted_rate() {
+    rules=/run/udev/rules.d/90-dtnforge-60-pacing.rules
+    [ -e "$rules" ] || return 0
+    rate=$(sed -n 's/^# maxrate = //p' "$rules")
+    mac=$(sed -n 's/.*ATTR{address}=="\([^"]*\)".*/\1/p' "$rules")
+    port=$(grep -lx "$mac" /sys/class/net/*/address)
+    set -- "${port%/address}"/queues/tx-*
+    printf 'qdisc:maxrate\t%s\t%s\n' "$rate $#" "$work/rates"
+}
+
 # Knob, wanted value, file that holds the live one.
 wanted() {
+    wanted_rate
     cat /run/sysctl.d/90-dtnforge-*.conf 2>/dev/null | sed -n 's/^\([a-z][^ =]*\) *= *\(.*\)$/\1 \2/p' |
         while read -r key value; do
             printf '%s\t%s\t/proc/sys/%s\n' "sysctl:$key" "$value" "$(echo "$key" | tr . /)"
@@ -62,6 +85,7 @@ wanted() {
 }
 
 values() {
+    rates >"$work/rates"
     wanted | while IFS="$(printf '\t')" read -r knob value file; do
         live=$(cat "$file" 2>/dev/null) || live=ABSENT
         # Of `[none] mq-deadline` the one in brackets is live.
@@ -104,10 +128,11 @@ verify() {
 
 dtn-firstboot detect --toml >"$work/facts.toml"
 for profile in "$@"; do
-    step render "$dtnforge" profile render "$profile" --host "$work/facts.toml" --out "$work/$profile"
+    step render "$dtnforge" profile render "$profile" --host "$work/facts.toml" --pacing-mbps 2000 --out "$work/$profile"
     step place place
     step cat-config cat_config
     step udevadm-verify verify_rules
+    step udev-apply apply_rules
     step modules-load /usr/lib/systemd/systemd-modules-load
     step sysctl load_sysctls
     step tuned-start systemctl start tuned

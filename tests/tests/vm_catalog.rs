@@ -107,6 +107,7 @@ fn check_steps(profile: &str, steps: &Steps) {
         "place",
         "cat-config",
         "udevadm-verify",
+        "udev-apply",
         "modules-load",
         "sysctl",
         "tuned-start",

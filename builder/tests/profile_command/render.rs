@@ -77,3 +77,29 @@ fn a_directory_with_other_files_is_left_as_it_is() {
     );
     assert_eq!(files(dir.path()).len(), 1);
 }
+
+#[test]
+fn what_a_site_decides_can_be_given_on_the_command_line_or_in_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let host = file(dir.path(), "facts.toml", SERVER);
+    let decided = "role = 'dtn'\nmtu = 9000\npause = 'on'\npacing_mbps = 10000\ncongestion_control = 'bbr'\n\
+        data_nics = ['eth0']\nstorage_class = 'nvme'\n";
+    let site = file(dir.path(), "site.toml", decided);
+    let base = ["render", "dtn-100g-nvme", "--host", &host, "--json"];
+    let by_file = data(&dtnforge(&[&base[..], &["--site", &site]].concat()));
+    let options = "--role dtn --mtu 9000 --pause on --pacing-mbps 10000 --congestion-control bbr --data-nic eth0 \
+        --storage-class nvme";
+    let options: Vec<&str> = options.split_whitespace().collect();
+    let by_options = data(&dtnforge(&[&base[..], &options].concat()));
+    assert_eq!(by_options, by_file);
+    let files = by_file["files"].as_array().unwrap();
+    let paths: Vec<_> = files.iter().map(|file| file["path"].as_str().unwrap()).collect();
+    for kind in ["10-mtu", "45-nic-pause", "60-pacing"] {
+        let path = format!("udev/rules.d/90-dtnforge-{kind}.rules");
+        assert!(paths.contains(&path.as_str()), "{kind} is not among {paths:?}");
+    }
+    let output = dtnforge(&[&base[..], &["--pause", "perhaps"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("expected `on` or `off`"), "{said}");
+}

@@ -2,7 +2,7 @@
 
 use super::classes::StorageClass;
 use super::{medium, size};
-use crate::facts::{Block, Facts};
+use crate::facts::{Block, Facts, Mount};
 
 /// The smallest disk that holds data at all: a 393 MB NVMe namespace is a transcoder card.
 const SMALLEST: u64 = 1_000_000_000;
@@ -14,6 +14,31 @@ pub(super) struct Disk<'a> {
     pub(super) block: &'a Block,
     pub(super) class: StorageClass,
     pub(super) bytes: Option<u64>,
+}
+
+impl Disk<'_> {
+    /// How many equal disks the entry stands for.
+    pub(super) fn count(&self) -> u64 {
+        u64::from(self.block.count.unwrap_or(1))
+    }
+
+    /// Bytes of all of them, as far as they are known.
+    pub(super) fn bytes_of_all(&self) -> u64 {
+        self.bytes.unwrap_or_default().saturating_mul(self.count())
+    }
+}
+
+/// The disks below the mounts that are wanted; a disk that holds the root as well is one of them.
+pub(super) fn mounted_disks(facts: &Facts, wanted: impl Fn(&Mount) -> bool) -> Vec<Disk<'_>> {
+    let below: Vec<&String> = facts
+        .mounts
+        .iter()
+        .filter(|mount| wanted(mount))
+        .flat_map(|mount| mount.disks.iter().flatten())
+        .collect();
+    let is_below = |disk: &Disk<'_>| disk.block.name.as_ref().is_some_and(|name| below.contains(&name));
+    let disks = facts.blocks.iter().filter_map(|block| disk(block, facts));
+    disks.filter(is_below).collect()
 }
 
 /// The disks that may hold data: not the system disk, none that is too small.

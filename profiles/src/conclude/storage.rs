@@ -2,7 +2,7 @@
 
 use super::Reasons;
 use super::classes::StorageClass;
-use super::disks::{Disk, data_disks};
+use super::disks::{Disk, data_disks, mounted_disks};
 use crate::facts::{Facts, Mount};
 use crate::site::Site;
 use std::collections::BTreeMap;
@@ -83,12 +83,17 @@ fn unknown(why: String, reasons: &mut Reasons) -> Store {
     Store::without_disks(StorageClass::Unknown)
 }
 
-/// The class of a network mount whose role is data. Mounts for root, home or software decide nothing.
+/// Mounts for root, home or software decide nothing.
+fn is_data_mount(mount: &Mount) -> bool {
+    let role = mount.target_role.as_deref();
+    role.is_some_and(|role| role.starts_with("data"))
+}
+
+/// The class of a network mount whose role is data.
 fn data_mount(mount: &Mount) -> Option<StorageClass> {
-    mount
-        .target_role
-        .as_deref()
-        .filter(|role| role.starts_with("data"))?;
+    if !is_data_mount(mount) {
+        return None;
+    }
     match mount.fstype.as_deref()? {
         "nfs" | "nfs4" if has_layout(mount) => Some(StorageClass::Pnfs),
         "nfs" | "nfs4" => Some(StorageClass::Nfs),
@@ -133,20 +138,36 @@ fn has_layout(mount: &Mount) -> bool {
     stats.contains("pnfs=LAYOUT_")
 }
 
+/// The disks below a local file system that is mounted for data, else those that could hold data.
 fn local(facts: &Facts, reasons: &mut Reasons) -> Store {
-    let disks = data_disks(facts);
+    match mounted_disks(facts, is_data_mount) {
+        disks if disks.is_empty() => of_disks(&data_disks(facts), Known::Disks, reasons),
+        disks => of_disks(&disks, Known::Mount, reasons),
+    }
+}
+
+/// How it is known that disks hold data.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// A file system on them is mounted for data.
+    Mount,
+    /// They could hold data.
+    Disks,
+}
+
+fn of_disks(disks: &[Disk<'_>], known: Known, reasons: &mut Reasons) -> Store {
     if disks.is_empty() {
         return unknown("there is no disk for data".to_owned(), reasons);
     }
-    let known = by_class(&disks);
-    let Some((class, bytes)) = known
+    let classes = by_class(disks);
+    let Some(class) = classes
         .iter()
         .max_by_key(|(_, bytes)| **bytes)
-        .map(|(class, bytes)| (*class, *bytes))
+        .map(|(class, _)| *class)
     else {
         return unknown("the medium of no disk is known".to_owned(), reasons);
     };
-    if known.len() > 1
+    if classes.len() > 1
         && disks
             .iter()
             .any(|disk| disk.class != StorageClass::Unknown && disk.bytes.is_none())
@@ -156,16 +177,41 @@ fn local(facts: &Facts, reasons: &mut Reasons) -> Store {
             reasons,
         );
     }
-    note_doubts(&disks, class, reasons);
-    let count = disks.iter().filter(|disk| disk.class == class).count();
-    reasons.why.push(format!(
-        "storage_class: {class}, {count} local disk(s) with {} GB, by disks, not by mounts",
-        bytes / 1_000_000_000
-    ));
-    let named = disks.iter().filter(|disk| disk.class == class);
+    note_doubts(disks, class, known, reasons);
+    let named: Vec<&Disk<'_>> = disks.iter().filter(|disk| disk.class == class).collect();
+    let how = match known {
+        Known::Mount => "mounted for data",
+        Known::Disks => "by disks, not by mounts",
+    };
+    reasons
+        .why
+        .push(format!("storage_class: {class}, {}, {how}", amount(&named)));
     Store {
         class,
-        disks: named.filter_map(|disk| disk.block.name.clone()).collect(),
+        disks: named.iter().filter_map(|disk| disk.block.name.clone()).collect(),
+    }
+}
+
+/// `12 local disks with 96000 GB`; a size that is not known is said to be so.
+fn amount(disks: &[&Disk<'_>]) -> String {
+    let count: u64 = disks.iter().map(|disk| disk.count()).sum();
+    let what = match count {
+        1 => "1 local disk".to_owned(),
+        count => format!("{count} local disks"),
+    };
+    let known = disks.iter().filter(|disk| disk.bytes.is_some()).count();
+    let bytes = disks
+        .iter()
+        .fold(0_u64, |sum, disk| sum.saturating_add(disk.bytes_of_all()));
+    let size = match bytes {
+        // A prototype card, or a test.
+        bytes if bytes < 1_000_000_000 => format!("{} MB", bytes / 1_000_000),
+        bytes => format!("{} GB", bytes / 1_000_000_000),
+    };
+    match known {
+        0 => format!("{what} of unknown size"),
+        known if known < disks.len() => format!("{what} with {size} and more"),
+        _ => format!("{what} with {size}"),
     }
 }
 
@@ -173,29 +219,28 @@ fn local(facts: &Facts, reasons: &mut Reasons) -> Store {
 fn by_class(disks: &[Disk<'_>]) -> BTreeMap<StorageClass, u64> {
     let mut sums = BTreeMap::new();
     for disk in disks.iter().filter(|disk| disk.class != StorageClass::Unknown) {
-        let count = u64::from(disk.block.count.unwrap_or(1));
-        let bytes = disk.bytes.unwrap_or_default().saturating_mul(count);
         let sum: &mut u64 = sums.entry(disk.class).or_default();
-        *sum = sum.saturating_add(bytes);
+        *sum = sum.saturating_add(disk.bytes_of_all());
     }
     sums
 }
 
-/// One small disk may be the system disk, a RAID volume may lie about its medium, and two classes may both hold data.
-fn note_doubts(disks: &[Disk<'_>], class: StorageClass, reasons: &mut Reasons) {
+/// A RAID volume may lie about its medium, and two classes may both hold data. One small disk may be the system disk, unless
+/// a mount says that it holds data.
+fn note_doubts(disks: &[Disk<'_>], class: StorageClass, known: Known, reasons: &mut Reasons) {
     let raid = |disk: &Disk<'_>| disk.block.transport.as_deref() == Some("raid");
     let by_name = |disk: &Disk<'_>| disk.class != StorageClass::Nvme && disk.block.rotational.is_none();
     let small = |disk: &Disk<'_>| disk.bytes.is_none_or(|bytes| bytes <= 1_050_000_000_000);
     let few = disks.len() == 1 || (disks.len() == 2 && disks[0].bytes == disks[1].bytes);
     let only_root = disks.iter().all(|disk| disk.block.holds_root == Some(true));
+    let may_be_system = known == Known::Disks && (only_root || (few && disks.iter().all(small)));
     let sums = by_class(disks);
     let most = sums.get(&class).copied().unwrap_or_default();
     let rival = sums
         .iter()
         .any(|(other, bytes)| *other != class && bytes.saturating_mul(4) >= most);
     let doubtful = rival
-        || (few && disks.iter().all(small))
-        || only_root
+        || may_be_system
         || disks.iter().any(|disk| disk.class == StorageClass::Unknown)
         || disks
             .iter()

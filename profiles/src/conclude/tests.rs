@@ -290,6 +290,53 @@ fn small_disks_caches_and_media_of_the_service_processor_hold_no_data() {
 }
 
 #[test]
+fn a_local_file_system_for_data_decides_by_its_disks_and_nothing_else_that_is_plugged_in() {
+    let disks = "[[block]]\nname = 'nvme0n1'\ntransport = 'nvme'\nsize_bytes = 960000000000\nholds_root = true\n\
+        [[block]]\nname = 'sda'\ntransport = 'sas'\nrotational = true\nsize_bytes = 16000000000000\n\
+        [[block]]\nname = 'sdb'\ntransport = 'sas'\nrotational = true\nsize_bytes = 16000000000000\n";
+    let by_disks = concluded(disks);
+    assert_eq!(by_disks.storage_class, StorageClass::Hdd);
+    assert_eq!(
+        by_disks.why.last().unwrap(),
+        "storage_class: hdd, 2 local disks with 32000 GB, by disks, not by mounts"
+    );
+    let mount = "[[mount]]\nfstype = 'xfs'\ntarget_role = 'data'\ntarget = '/data'\ndisks = ['nvme0n1']\n";
+    let by_mount = concluded(&format!("{disks}{mount}"));
+    assert_eq!(
+        (by_mount.storage_class, by_mount.data_disks),
+        (StorageClass::Nvme, vec!["nvme0n1".to_owned()])
+    );
+    assert_eq!(
+        by_mount.why.last().unwrap(),
+        "storage_class: nvme, 1 local disk with 960 GB, mounted for data"
+    );
+    assert!(
+        !by_mount.cannot_tell.contains(&"storage_class".to_owned()),
+        "a mount says it"
+    );
+    let scratch = mount.replace("'data'", "'scratch'");
+    assert_eq!(
+        concluded(&format!("{disks}{scratch}")).storage_class,
+        StorageClass::Hdd
+    );
+}
+
+#[test]
+fn a_size_that_is_not_known_is_not_said_to_be_nothing() {
+    for (block, expected) in [
+        ("count = 8\n", "hdd, 8 local disks of unknown size"),
+        (
+            "size_bytes = 4000000000000\n[[block]]\nname = 'sdb'\ntransport = 'sata'\nrotational = true\n",
+            "hdd, 2 local disks with 4000 GB and more",
+        ),
+    ] {
+        let facts = format!("[[block]]\nname = 'sda'\ntransport = 'sata'\nrotational = true\n{block}");
+        let why = concluded(&facts).why.pop().unwrap();
+        assert!(why.contains(expected), "{why}");
+    }
+}
+
+#[test]
 fn data_on_a_file_system_without_a_class_is_not_on_the_local_disks() {
     let facts = |fstype: &str| {
         format!(

@@ -13,9 +13,11 @@ mod show;
 use super::Failure;
 use anyhow::Context as _;
 use dtnforge_profiles::catalog::{Catalog, CatalogError};
+use dtnforge_profiles::conclude::StorageClass;
 use dtnforge_profiles::envelope::Envelope;
-use dtnforge_profiles::site::{Role, Site, SiteFile};
+use dtnforge_profiles::site::{Role, Site, SiteFile, Switch};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -99,6 +101,29 @@ struct SiteArgs {
     /// Parallel streams that share the link
     #[arg(long, value_name = "N")]
     streams: Option<u32>,
+    /// Interface that carries the data, where it cannot be told; may be given several times
+    #[arg(long, value_name = "NAME")]
+    data_nic: Vec<String>,
+    /// What holds the data: nvme, ssd, hdd, nfs, pnfs, cephfs, lustre or beegfs
+    #[arg(long, value_name = "CLASS", value_parser = word::<StorageClass>)]
+    storage_class: Option<StorageClass>,
+    /// cubic, bbr or htcp
+    #[arg(long, value_name = "NAME")]
+    congestion_control: Option<String>,
+    /// MTU of the data ports, byte, where the whole layer 2 network carries it
+    #[arg(long, value_name = "N")]
+    mtu: Option<u32>,
+    /// Pause frames of the data ports: on or off
+    #[arg(long, value_name = "SWITCH", value_parser = word::<Switch>)]
+    pause: Option<Switch>,
+    /// Rate that no flow of a data port exceeds, Mb/s
+    #[arg(long, value_name = "N")]
+    pacing_mbps: Option<u32>,
+}
+
+/// A word as `site.toml` takes it.
+fn word<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    serde_json::from_value(text.into())
 }
 
 fn role(name: &str) -> Result<Role, String> {
@@ -113,6 +138,12 @@ impl SiteArgs {
             link_mbps: self.link_mbps,
             rtt_ms: self.rtt_ms,
             streams: self.streams,
+            data_nics: Some(self.data_nic.clone()).filter(|names| !names.is_empty()),
+            storage_class: self.storage_class,
+            congestion_control: self.congestion_control.clone(),
+            mtu: self.mtu,
+            pause: self.pause,
+            pacing_mbps: self.pacing_mbps,
             ..SiteFile::default()
         };
         let Some(path) = &self.site else {
