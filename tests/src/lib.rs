@@ -9,6 +9,7 @@
 mod ci_list;
 pub mod committed;
 pub mod disk;
+pub mod dump;
 pub mod fallback;
 pub mod image;
 pub mod node;
