@@ -38,8 +38,9 @@ pub struct Seen {
     pub counted: Option<String>,
     /// `LoaderEntries`: all entries that the boot loader found, in its order.
     pub entries: Vec<String>,
-    /// `LoaderImageIdentifier`: the program that the firmware started; a UKI where no boot loader stands before it.
-    pub image: Option<String>,
+    /// The entry that runs, by the mode on its command line. The boot loader's variables may speak of another one, which
+    /// it could not load before the firmware went on to its next entry.
+    pub running: Option<&'static str>,
     /// `StubInfo` is there: a UKI was started.
     pub stub: bool,
     /// `LoaderDevicePartUUID` is there: from a disk.
@@ -63,9 +64,11 @@ impl Seen {
             Some(_) => return BootKind::Kexec,
             None => {}
         }
+        if self.started_directly().is_some() {
+            return BootKind::Direct;
+        }
         match self.selected() {
             None if self.stub && !self.from_disk => BootKind::Net,
-            None if self.started_directly().is_some() => BootKind::Direct,
             None => BootKind::Unknown,
             Some(_) if self.picked_by_hand() => BootKind::Manual,
             Some(_) => BootKind::Firmware,
@@ -76,11 +79,15 @@ impl Seen {
         self.selected.as_deref().map(EntryName::parse)
     }
 
-    /// The entry that the firmware started itself: it knows of no boot loader, and of one of our UKIs.
-    fn started_directly(&self) -> Option<EntryName> {
-        let image = self.image.as_deref().filter(|_| self.stub && self.from_disk)?;
-        let entry = EntryName::parse(image);
-        (entry.is(STOCK_ENTRY) || entry.is(TUNED_ENTRY)).then_some(entry)
+    /// The entry that the firmware started itself: one of ours runs, and the boot loader started none, or the other one.
+    fn started_directly(&self) -> Option<&'static str> {
+        let running = self.running.filter(|_| self.stub && self.from_disk)?;
+        let ours = |entry: &EntryName| entry.is(TUNED_ENTRY) || entry.is(STOCK_ENTRY);
+        match self.selected() {
+            None => Some(running),
+            Some(selected) if ours(&selected) && !selected.is(running) => Some(running),
+            Some(_) => None,
+        }
     }
 
     /// Whether the boot loader found the tuned entry without tries left; `None` when its list does not tell.
@@ -111,14 +118,20 @@ impl Seen {
 
     /// The record of this boot, made at `at` (seconds since 1970).
     pub fn record(&self, at: i64) -> Boot {
+        let kind = self.kind();
+        if let (BootKind::Direct, Some(entry)) = (kind, self.running) {
+            // What the boot loader counted was its own try, which is no boot.
+            return Boot {
+                entry: Some(entry.to_owned()),
+                stamp: self.stamp.clone(),
+                ..Boot::begun(&self.boot_id, kind, at)
+            };
+        }
         let selected = self.selected();
         let counted = self.counted.as_deref().map(EntryName::parse);
         let counter = counted.as_ref().and_then(|entry| entry.counter);
         let stuck = counter.is_none() && selected.as_ref().is_some_and(|entry| entry.counter.is_some());
-        let entry = selected
-            .or(counted)
-            .or_else(|| self.started_directly())
-            .map(|entry| entry.name.to_ascii_lowercase());
+        let entry = selected.or(counted).map(|entry| entry.name.to_ascii_lowercase());
         Boot {
             entry,
             tries_left: counter.map(|counter| counter.left),
@@ -126,7 +139,7 @@ impl Seen {
             stuck,
             stamp: self.stamp.clone(),
             reason: stuck.then(|| STUCK.to_owned()),
-            ..Boot::begun(&self.boot_id, self.kind(), at)
+            ..Boot::begun(&self.boot_id, kind, at)
         }
     }
 }
@@ -262,20 +275,44 @@ mod tests {
 
     #[test]
     fn a_uki_that_the_firmware_started_itself_is_a_direct_boot_of_its_entry() {
-        let direct = |image: &str| Seen {
-            image: Some(image.into()),
+        let alone = Seen {
+            running: Some(STOCK_ENTRY),
             stub: true,
             from_disk: true,
             ..Seen::default()
         };
-        let boot = direct(r"\EFI\Linux\stock.efi").record(7);
+        let boot = alone.record(7);
         assert_eq!(
             (boot.kind, boot.entry.as_deref()),
             (BootKind::Direct, Some("stock"))
         );
-        assert!(!boot.is_counted());
-        let tuned = direct(r"\EFI\Linux\dtnforge+3.efi").record(7);
-        assert_eq!((tuned.kind, tuned.is_counted()), (BootKind::Direct, false));
-        assert_eq!(direct(r"\EFI\Linux\other.efi").kind(), BootKind::Unknown);
+        // The boot loader counted the tuned entry, could not load it, and its variables are still there.
+        let after_a_failure = Seen {
+            running: Some(STOCK_ENTRY),
+            ..firmware("dtnforge.efi", Some("dtnforge+2-1.efi"))
+        };
+        let boot = after_a_failure.record(7);
+        assert_eq!(
+            (boot.kind, boot.entry.as_deref()),
+            (BootKind::Direct, Some("stock"))
+        );
+        assert!(
+            !boot.is_counted() && boot.counter().is_none() && !boot.stuck,
+            "{boot:?}"
+        );
+        let as_selected = Seen {
+            running: Some(TUNED_ENTRY),
+            ..firmware("dtnforge.efi", Some("dtnforge+2-1.efi"))
+        };
+        assert!(as_selected.record(7).is_counted());
+        let renamed = Seen {
+            running: Some(STOCK_ENTRY),
+            ..firmware("rescue.efi", None)
+        };
+        assert_eq!(
+            renamed.kind(),
+            BootKind::Firmware,
+            "an entry of the administrator's own"
+        );
     }
 }

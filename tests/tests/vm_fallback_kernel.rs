@@ -58,6 +58,7 @@ fn a_truncated_uki_of_a_blessed_node_ends_in_stock_by_the_firmwares_own_entry() 
     let reason = "the firmware started stock itself: it could not load the boot loader or the tuned entry";
     assert!(status.reason.contains(reason), "{}\n{all}", status.reason);
     assert_eq!(status.state, "committed", "{all}");
+    assert!(answers.text("boots").contains("(stock, direct)"), "{all}");
     assert_eq!(answers.text("tuned unit"), "inactive", "{all}");
     is_reachable(&answers);
     let seconds = report.data.boots.last().and_then(|boot| boot.reachable_at());

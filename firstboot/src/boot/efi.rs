@@ -51,11 +51,6 @@ pub(crate) mod tests {
         fs::write(path, utf16(&format!("{text}\0"))).unwrap();
     }
 
-    /// Takes a variable of the boot loader from a test host.
-    pub(crate) fn clear_loader(host: &Host, name: &str) {
-        fs::remove_file(host.path(&format!("{DIR}/{name}-{LOADER}"))).unwrap();
-    }
-
     /// Gives a test host a list variable of the boot loader.
     pub(crate) fn set_loader_list(host: &Host, name: &str, texts: &[&str]) {
         set_loader(host, name, &texts.join("\0"));

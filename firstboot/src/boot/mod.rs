@@ -9,6 +9,7 @@ pub mod watchdog;
 use crate::early;
 use crate::host::Host;
 use crate::store;
+use dtnforge_profiles::bootcount::{STOCK_ENTRY, TUNED_ENTRY};
 use dtnforge_profiles::bootkind::Seen;
 use dtnforge_profiles::state::{Boot, StateFile};
 use std::fs;
@@ -87,7 +88,11 @@ pub fn look(host: &Host, ended_before: bool, file: &StateFile) -> Seen {
         selected: efi::loader(host, "LoaderEntrySelected"),
         counted: efi::loader(host, "LoaderBootCountPath"),
         entries: efi::loader_list(host, "LoaderEntries"),
-        image: efi::loader(host, "LoaderImageIdentifier"),
+        running: match words(host).mode {
+            Mode::Tuned => Some(TUNED_ENTRY),
+            Mode::Stock => Some(STOCK_ENTRY),
+            Mode::Foreign => None,
+        },
         stub: efi::loader(host, "StubInfo").is_some(),
         from_disk: efi::loader(host, "LoaderDevicePartUUID").is_some(),
     }
