@@ -63,6 +63,10 @@ enum Command {
     Hold,
     /// End a hold.
     Release,
+    /// Put profiles and units on a host that is no image of dtnforge.
+    InstallLayer(cmd::install_layer::Args),
+    /// Take them off again.
+    RemoveLayer(cmd::remove_layer::Args),
     /// Take an admin's trial back when its command dies or nobody confirms it.
     #[command(hide = true)]
     Watch,
@@ -135,6 +139,8 @@ impl Command {
             Command::Retry => cmd::retry::run(host),
             Command::Hold => cmd::hold::hold(host),
             Command::Release => cmd::hold::release(host),
+            Command::InstallLayer(args) => cmd::install_layer::run(&host, &args),
+            Command::RemoveLayer(args) => cmd::remove_layer::run(&host, &args),
             Command::Boot(args) => cmd::boot::run(&host, &args),
         }
     }

@@ -19,6 +19,7 @@ mod failpoint;
 pub mod flow;
 pub mod goodboot;
 pub mod host;
+pub mod install;
 pub mod labels;
 pub mod layers;
 pub mod live;

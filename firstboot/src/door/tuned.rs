@@ -1,22 +1,21 @@
 //! The active tuned profile.
 //!
 //! tuned keeps its choice in two files, `/etc/tuned/active_profile` and `profile_mode`, and applies it while its daemon
-//! runs. On our nodes both files are links into `/run`, so that a choice dies with the boot; here they are written
-//! through the links, which stay. A profile counts as active when the unit runs and the file names it: tuned writes
+//! runs. A choice of ours dies with the boot: [`choice`] says how. A profile counts as active when the unit runs and the file names it: tuned writes
 //! the file itself once a profile is applied. After a start of ours `tuned-adm active` has to confirm it.
 //!
 //! Stopping the daemon restores what it saw when it started. So the way back is: stop, put the two files back, and
 //! start again only if it ran before.
 
+mod choice;
+
 use super::{Door, DoorError, attribute};
-use crate::atomic;
 use crate::host::{CommandError, Host};
 use dtnforge_profiles::knob::KnobId;
 use dtnforge_profiles::plan::Reading;
 use dtnforge_profiles::undo::{NO_TUNED_PROFILE, Undo};
 use dtnforge_profiles::value::Value;
 use std::io;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 const UNIT: &str = "tuned.service";
@@ -79,39 +78,14 @@ impl TunedDoor {
         }
     }
 
-    /// Where a state file really is: behind the link, when it is one. A link of a host in a directory points into
-    /// that directory.
-    fn real_path(&self, path: &str) -> PathBuf {
-        let file = self.host.path(path);
-        match std::fs::read_link(&file) {
-            Ok(target) if target.is_absolute() => self.host.path(&target.to_string_lossy()),
-            Ok(target) => file.with_file_name("").join(target),
-            Err(_) => file,
-        }
-    }
-
     /// The trimmed text of a state file; `None` when it is missing or empty.
     fn state(&self, knob: &KnobId, path: &str) -> Result<Option<String>, DoorError> {
-        match attribute::text(&self.real_path(path)) {
-            Ok(text) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(attribute::io_error(knob, error)),
-        }
+        choice::read(&self.host, path).map_err(|error| attribute::io_error(knob, error))
     }
 
     /// Writes a state file, or removes it.
     fn set_state(&self, knob: &KnobId, path: &str, text: Option<&str>) -> Result<(), DoorError> {
-        if self.state(knob, path)?.as_deref() == text {
-            return Ok(());
-        }
-        let file = self.real_path(path);
-        let done = match text {
-            Some(text) => {
-                atomic::write(&file, format!("{text}\n").as_bytes(), 0o644).map_err(io::Error::other)
-            }
-            None => std::fs::remove_file(&file),
-        };
-        done.map_err(|error| attribute::io_error(knob, error))
+        choice::write(&self.host, path, text).map_err(|error| attribute::io_error(knob, error))
     }
 
     /// Starts or restarts the daemon and waits until it says that `profile` is active.

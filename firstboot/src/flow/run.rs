@@ -208,6 +208,9 @@ fn stay_stock(context: &mut Context, why: &str) -> anyhow::Result<End> {
     Ok(End::ok(format!("stock: {why}")))
 }
 
+/// Such a host has work to do and no counted boot to fall back from: only its admin knows when a trial may run.
+const INSTALLED_HOST: &str = "this host is no image of dtnforge, so nothing is tried by itself; `dtn-firstboot try` in a maintenance window";
+
 fn decide(context: &mut Context, look: Look) -> anyhow::Result<End> {
     if boot::words(&context.host).mode == Mode::Tuned
         && let Some(fault) = statefs::fault(&context.host)
@@ -235,6 +238,9 @@ fn decide(context: &mut Context, look: Look) -> anyhow::Result<End> {
             Fit::Changed(what) if is_live(context, commit) => return wait_for_boot(context, what),
             Fit::Changed(what) => context.tell(Level::Warn, events::STATE_ENTERED, "", what),
         }
+    }
+    if boot::words(&context.host).mode == Mode::Foreign {
+        return stay_stock(context, INSTALLED_HOST);
     }
     let begun = context.file.attempts.get(layer).copied().unwrap_or(0);
     if begun >= MAX_ATTEMPTS {
