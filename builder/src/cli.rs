@@ -22,7 +22,7 @@ pub enum Command {
     /// Boot an image in QEMU, drive it, throw it away
     Boot(Box<cmd::boot::BootArgs>),
     /// Look into the catalog of profiles
-    Profile(cmd::profile::ProfileArgs),
+    Profile(Box<cmd::profile::ProfileArgs>),
     /// Show where the tools tree is; make it when there is none
     Tools(cmd::tools::ToolsArgs),
     /// Run a program inside a tree, in namespaces of its own
