@@ -23,6 +23,25 @@ pub struct Verdict {
     pub groups: BTreeMap<Group, GroupEvidence>,
     /// The named checks that ran while the trial was live.
     pub checks: Vec<Check>,
+    /// All sets of groups that were proved, in order: more than one for a measurement where the whole did harm and the
+    /// groups were proved apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proofs: Vec<SetProof>,
+}
+
+/// A set of groups that one measurement proved together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SetProof {
+    /// The measurement, for instance `emulated-path`.
+    pub by: String,
+    /// The groups that were live in our arm.
+    pub groups: Vec<Group>,
+    /// What follows for them.
+    pub outcome: Outcome,
+    /// The same with its numbers.
+    pub sentence: String,
+    /// Each metric that was compared.
+    pub metrics: Vec<Comparison>,
 }
 
 /// The outcome.
@@ -81,6 +100,13 @@ pub enum GroupEvidence {
     Measured {
         /// Name of the measurement.
         by: String,
+    },
+    /// A measurement that can speak for it found harm, or did not decide without it: it is not in the plan.
+    Dropped {
+        /// Name of the measurement.
+        by: String,
+        /// What it found.
+        why: String,
     },
     /// Harmless by nature: reading the value back is the evidence.
     ReadBack,

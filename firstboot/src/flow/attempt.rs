@@ -3,53 +3,27 @@
 //! The order is the promise: the attempt is counted and on disk before the first write; every write has its undo in
 //! the journal before it; whatever goes wrong ends in [`take_back`], which reads the host before it says a word.
 
+pub(super) use super::because::Because;
 use super::context::Context;
 use super::look::{self, Look};
+use super::prove::{self, Rules};
 use super::run::End;
-use crate::checks;
+use super::stations::Stations;
 use crate::door::Doors;
 use crate::events;
-use crate::measure::{self, Budget, Deadline, EmulatedPath, Measure, Run, RunError, Step};
+use crate::measure::{Progress, Step};
 use crate::notify;
 use crate::trial::files;
-use crate::trial::{ApplyReport, JOURNAL_PATH, RollbackReport, Transaction};
-use dtnforge_profiles::decide::{Decision, Limits};
+use crate::trial::{ApplyReport, JOURNAL_PATH, Transaction};
+use dtnforge_profiles::decide::Limits;
 use dtnforge_profiles::envelope::Exit;
-use dtnforge_profiles::group::{EvidenceKind, Group};
-use dtnforge_profiles::knob::KnobId;
-use dtnforge_profiles::measure::Arm;
 use dtnforge_profiles::plan::{self, Held, Plan};
-use dtnforge_profiles::render;
-use dtnforge_profiles::site::Unproved;
+use dtnforge_profiles::site::{Role, Unproved};
 use dtnforge_profiles::state::{Commit, Rejection, State};
-use dtnforge_profiles::verdict::{Check, GroupEvidence, Outcome, VERDICT_SCHEMA, Verdict};
+use dtnforge_profiles::verdict::{Outcome, Verdict};
 use log::Level;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-
-/// Time to find out what the emulated path carries.
-const PREPARE_LIMIT: Duration = Duration::from_secs(120);
-
-/// Why a trial is taken back.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Because {
-    /// It speaks against the profile: a refused value, harm, a check that failed.
-    #[error("{0}")]
-    Rejects(String),
-    /// It says nothing about the profile: somebody stopped us, a tool failed. A later boot may try again, as often as
-    /// attempts are left.
-    #[error("{0}")]
-    SaysNothing(String),
-}
-
-/// What the proof of one plan gave: what the journal of the trial cannot hold.
-struct Proof {
-    /// What was measured and by which measurement; `None` where nothing was ([`unmeasured`]).
-    measured: Option<(String, Decision)>,
-    checks: Vec<Check>,
-    /// The plan without what drivers took and ignored.
-    plan: Plan,
-}
 
 /// Tries the chosen profile.
 ///
@@ -68,27 +42,19 @@ pub(super) fn attempt(context: &mut Context, look: &Look) -> anyhow::Result<End>
     context.enter(baseline, &look.chosen.why)?;
 
     let whole = look.plan(&context.host, &doors);
-    let mut path = EmulatedPath::new(&context.host);
-    // A plan that the emulated path cannot speak for is not made to wait for it.
-    let measurable = if needs_path(&whole) {
-        notify::progress("measuring what the emulated path carries", PREPARE_LIMIT * 2);
-        path.prepare(Deadline::after(PREPARE_LIMIT)).map(|()| true)
-    } else {
-        Ok(false)
-    };
-    let evidence = available(matches!(measurable, Ok(true)));
+    let mut stations = Stations::of(&context.host, &whole);
     let Held {
         plan,
         unproved: groups,
-    } = plan::hold(whole, &evidence, look.site.unproved);
+    } = plan::hold(whole, &stations.speak_for(), look.site.unproved);
     if plan.steps.is_empty() {
-        clean(context, &mut path);
+        stations.clean();
         let why = format!("{name} asks for nothing that this host does not have already or may have");
         return give_up(context, previous, &why);
     }
-    if let Err(why) = &measurable {
+    if let Some(why) = stations.without_path.take() {
         if look.site.unproved == Unproved::Hold {
-            clean(context, &mut path);
+            stations.clean();
             return give_up(context, previous, &format!("{name} could not be proved: {why}"));
         }
         context.tell(
@@ -118,23 +84,30 @@ pub(super) fn attempt(context: &mut Context, look: &Look) -> anyhow::Result<End>
     let mut transaction = match Transaction::begin(&host, &doors, &host.path(JOURNAL_PATH)) {
         Ok(transaction) => transaction,
         Err(error) => {
-            clean(context, &mut path);
+            stations.clean();
             return give_up(context, previous, &format!("{name} could not be tried: {error}"));
         }
     };
-    let proved = prove(
-        context,
-        look,
-        &plan,
-        &mut transaction,
-        matches!(measurable, Ok(true)).then_some(&mut path),
-    );
-    clean(context, &mut path);
-    match proved.map(|proof| conclude(&groups, proof)) {
-        Ok((plan, verdict)) if verdict.outcome == Outcome::Keep => {
+    let proved = {
+        let mut tell = |progress: &Progress<'_>| tell_round(context, &name, progress);
+        let said = format!("trial of {name} is live, {} knobs", plan.steps.len());
+        let mut live = || context.console(&said);
+        let mut rules = rules(look, &mut live, &mut tell);
+        prove::prove(
+            &host,
+            &look.conclusions,
+            &plan,
+            &mut transaction,
+            &mut stations.list,
+            &mut rules,
+        )
+    };
+    stations.clean();
+    match proved.map(|proof| (prove::conclude(&groups, &proof), proof.plan)) {
+        Ok((verdict, plan)) if verdict.outcome == Outcome::Keep => {
             keep(context, look, plan, verdict, transaction)
         }
-        Ok((_, verdict)) => {
+        Ok((verdict, _)) => {
             let because = Because::Rejects(verdict.sentence.clone());
             take_back(context, look, because, Some(verdict), transaction, previous)
         }
@@ -153,225 +126,47 @@ fn give_up(context: &mut Context, previous: Option<Box<Commit>>, why: &str) -> a
     Ok(End::with(Exit::Ok, format!("{name}: {why}")))
 }
 
-/// Whether the emulated path can speak for anything in the plan.
-fn needs_path(plan: &Plan) -> bool {
-    let by_path = |group: &Group| group.evidence() == EvidenceKind::EmulatedPath;
-    plan.groups().iter().any(by_path)
-}
-
-fn available(measurable: bool) -> BTreeSet<EvidenceKind> {
-    let mut kinds = BTreeSet::from([EvidenceKind::ReadBack]);
-    if measurable {
-        kinds.insert(EvidenceKind::EmulatedPath);
-    }
-    kinds
-}
-
-/// Measures and checks with the plan live. Ends with the plan live, or with an error that names what failed.
-fn prove(
-    context: &Context,
-    look: &Look,
-    plan: &Plan,
-    transaction: &mut Transaction<'_>,
-    path: Option<&mut EmulatedPath>,
-) -> Result<Proof, Because> {
-    let name = &look.chosen.profile.name;
-    let before = checks::observe(&context.host, &look.conclusions);
-    let mut applied = false;
-    let mut ignored = Vec::new();
-    let mut switch = |arm: Arm, exercised: &[Group]| -> Result<(), Because> {
-        if notify::stop_asked() {
-            return Err(Because::SaysNothing(
-                "stopped while the trial was live".to_owned(),
-            ));
-        }
-        notify::progress(&format!("trial of {name}: {arm:?}"), Duration::from_secs(180));
-        match (arm, applied) {
-            (Arm::Ours, false) => {
-                applied = true;
-                place(transaction, plan)?;
-                let report = transaction.apply(plan);
-                ignored.extend(report.ignored.iter().cloned());
-                done(&report)?;
-                context.console(&format!("trial of {name} is live, {} knobs", plan.steps.len()));
-                Ok(())
-            }
-            (Arm::Ours, true) => done(&transaction.apply_groups(plan, exercised)),
-            (_, false) => Ok(()),
-            (_, true) => back(&transaction.undo_groups(exercised)),
-        }
-    };
-    let measured = match path {
-        Some(path) => {
-            let info = path.info();
-            let budget = Budget::seconds(look.site.budget_s);
-            let mut tell = |progress: &measure::Progress<'_>| tell_round(context, name, progress);
-            let run: Run = measure::run_pairs(
-                path,
-                &mut |arm| switch(arm, &info.exercises),
-                &budget,
-                &limits(look),
-                &mut tell,
-            )
-            .map_err(|error| match error {
-                RunError::Switch(because) => because,
-                other => Because::SaysNothing(other.to_string()),
-            })?;
-            // The last round may have been one as found: what is checked and kept is ours.
-            switch(Arm::Ours, &info.exercises)?;
-            Some((info.id, run.decision))
-        }
-        None => {
-            switch(Arm::Ours, &[])?;
-            None
-        }
-    };
-    let plan = what_stays(transaction, plan, &ignored)?;
-    let after = checks::observe_again(&context.host, &look.conclusions, &before);
-    Ok(Proof {
-        measured,
-        checks: checks::compare(&before, &after),
-        plan,
-    })
-}
-
 /// Files, then values, then a look at each: what an admin's trial does without measuring.
 pub(super) fn apply_whole(
     transaction: &mut Transaction<'_>,
     plan: &Plan,
 ) -> Result<(ApplyReport, Plan), Because> {
-    place(transaction, plan)?;
+    prove::place(transaction, plan)?;
     let report = transaction.apply(plan);
-    done(&report)?;
-    let plan = what_stays(transaction, plan, &report.ignored)?;
+    prove::done(&report)?;
+    let plan = prove::what_stays(transaction, plan, &report.ignored, false)?;
     Ok((report, plan))
 }
 
-/// The plan without what drivers took and ignored, all of it read back.
-fn what_stays(transaction: &mut Transaction<'_>, plan: &Plan, ignored: &[KnobId]) -> Result<Plan, Because> {
-    let plan = plan.clone().without_knobs(
-        ignored,
-        "the driver takes the value without an error and keeps the old one",
-    );
-    if !ignored.is_empty() {
-        place(transaction, &plan)?;
-    }
-    let mismatches = transaction.verify(&plan);
-    match mismatches.first() {
-        None => Ok(plan),
-        Some(first) => {
-            let (wrong, all) = (mismatches.len(), plan.steps.len());
-            Err(Because::Rejects(format!(
-                "{wrong} of {all} knobs do not read back: {first}"
-            )))
-        }
-    }
-}
-
-/// Puts the plan's files under `/run`, where udev, sysctl and tuned look.
-fn place(transaction: &mut Transaction<'_>, plan: &Plan) -> Result<(), Because> {
-    let native = render::files(plan)
-        .map_err(|error| Because::Rejects(format!("the plan cannot be rendered: {error}")))?;
-    let files: Vec<(String, String)> = native.into_iter().map(|file| (file.path, file.text)).collect();
-    transaction
-        .place(plan, &files)
-        .map_err(|error| Because::SaysNothing(format!("its files could not be placed: {error}")))
-}
-
-fn done(report: &ApplyReport) -> Result<(), Because> {
-    match &report.stopped {
-        None => Ok(()),
-        Some(stopped) => Err(Because::Rejects(format!("applying stopped: {stopped}"))),
-    }
-}
-
-fn back(report: &RollbackReport) -> Result<(), Because> {
-    if report.verified() {
-        Ok(())
-    } else {
-        let problems = report.problems().join(", ");
-        Err(Because::Rejects(format!("switching back failed: {problems}")))
-    }
-}
-
-fn limits(look: &Look) -> Limits {
-    Limits {
-        throughput: look.site.throughput_limit,
-        ..Limits::default()
+/// How this site wants its measurements.
+pub(super) fn rules<'a>(
+    look: &Look,
+    live: &'a mut dyn FnMut(),
+    tell: &'a mut dyn FnMut(&Progress<'_>),
+) -> Rules<'a> {
+    let is_about_latency = matches!(look.site.role, Some(Role::Perfsonar | Role::RemoteProcessing));
+    Rules {
+        limits: Limits {
+            throughput: look.site.throughput_limit,
+            holds_rtt_under_load: is_about_latency,
+            ..Limits::default()
+        },
+        unproved: look.site.unproved,
+        budget_s: look.site.budget_s,
+        each: false,
+        live,
+        tell,
     }
 }
 
 /// A line in the journal for each round, so that a trial can be followed.
-fn tell_round(context: &Context, name: &str, progress: &measure::Progress<'_>) {
+pub(super) fn tell_round(context: &Context, name: &str, progress: &Progress<'_>) {
     let level = match progress.step {
         Step::Begins => Level::Debug,
         Step::Measured(_) => Level::Info,
         Step::TriedAgain(_) => Level::Warn,
     };
     context.tell(level, events::ROUND_ENDED, name, &progress.to_string());
-}
-
-/// Removes what the measurement built. What cannot be removed is said, and removed by the next run.
-fn clean(context: &Context, path: &mut EmulatedPath) {
-    if let Err(error) = path.cleanup() {
-        context.tell(
-            Level::Warn,
-            events::ROUND_ENDED,
-            "",
-            &format!("the measurement left something behind: {error}"),
-        );
-    }
-}
-
-/// The decision where nothing was measured: the plan has nothing that the emulated path could speak for, or the path
-/// could not be built and the site applies unproved groups.
-fn unmeasured(plan: &Plan) -> Decision {
-    let sentence = if needs_path(plan) {
-        "kept unproved, as the site wants it: nothing was measured, all knobs read back"
-    } else {
-        "kept: nothing in it can be measured inside this node, all knobs read back"
-    };
-    Decision {
-        outcome: Outcome::Keep,
-        sentence: sentence.to_owned(),
-        metrics: Vec::new(),
-    }
-}
-
-/// The verdict, and the plan that it is about.
-fn conclude(groups: &BTreeMap<Group, GroupEvidence>, proof: Proof) -> (Plan, Verdict) {
-    let plan = proof.plan;
-    let mut groups = groups.clone();
-    groups.retain(|group, evidence| {
-        plan.groups().contains(group) || matches!(evidence, GroupEvidence::Unproved { applied: false, .. })
-    });
-    for group in plan.groups() {
-        let evidence = match &proof.measured {
-            Some((by, _)) if group.evidence() == EvidenceKind::EmulatedPath => {
-                GroupEvidence::Measured { by: by.clone() }
-            }
-            _ => GroupEvidence::ReadBack,
-        };
-        // A group that is unproved stays so: reading it back does not speak for it.
-        groups.entry(group).or_insert(evidence);
-    }
-    let mut decision = proof
-        .measured
-        .map_or_else(|| unmeasured(&plan), |(_, decision)| decision);
-    // A node that cannot be reached any more is no better for being faster.
-    if let Some(failed) = proof.checks.iter().find(|check| check.required && !check.ok) {
-        decision.outcome = Outcome::Revert;
-        decision.sentence = format!("reverted: check {} failed: {}", failed.name, failed.detail);
-    }
-    let verdict = Verdict {
-        schema: VERDICT_SCHEMA,
-        outcome: decision.outcome,
-        sentence: decision.sentence,
-        metrics: decision.metrics,
-        groups,
-        checks: proof.checks,
-    };
-    (plan, verdict)
 }
 
 fn keep(

@@ -3,14 +3,17 @@
 //! [`window`] is what an admin does in his own time.
 
 mod attempt;
+pub mod because;
 mod context;
 mod counted;
 mod fallback;
 mod guilt;
 pub mod leftover;
 pub mod look;
+pub mod prove;
 mod run;
 pub mod start;
+mod stations;
 pub mod window;
 
 pub use context::Context;

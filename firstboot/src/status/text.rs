@@ -149,6 +149,7 @@ fn write_groups(out: &mut String, status: &Status) -> std::fmt::Result {
     for (group, evidence) in &verdict.groups {
         let text = match evidence {
             GroupEvidence::Measured { by } => format!("measured by {by}"),
+            GroupEvidence::Dropped { by, why } => format!("dropped, by {by}: {why}"),
             GroupEvidence::ReadBack => "read back (harmless by nature)".to_owned(),
             GroupEvidence::Unproved { why, .. } => format!("unproved: {why}"),
         };

@@ -18,13 +18,11 @@ pub struct Held {
     pub unproved: BTreeMap<Group, GroupEvidence>,
 }
 
-/// Decides, for each group of a plan, whether it is tried although no evidence of the kinds in `available` can speak
-/// for it. Reading back is always available.
-pub fn hold(plan: Plan, available: &BTreeSet<EvidenceKind>, policy: Unproved) -> Held {
-    let without_evidence = |group: &Group| {
-        let needs = group.evidence();
-        needs != EvidenceKind::ReadBack && !available.contains(&needs)
-    };
+/// Decides, for each group of a plan, whether it is tried although no measurement of this node can speak for it:
+/// `spoken_for` has the groups that some measurement exercises. Reading back is always available.
+pub fn hold(plan: Plan, spoken_for: &BTreeSet<Group>, policy: Unproved) -> Held {
+    let without_evidence =
+        |group: &Group| group.evidence() != EvidenceKind::ReadBack && !spoken_for.contains(group);
     let unproved: BTreeMap<Group, GroupEvidence> = plan
         .groups()
         .into_iter()

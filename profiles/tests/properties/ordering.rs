@@ -2,7 +2,7 @@
 
 use crate::rendering::plan;
 use crate::{host, plan_of, profile, read};
-use dtnforge_profiles::group::EvidenceKind;
+use dtnforge_profiles::group::{EvidenceKind, Group};
 use dtnforge_profiles::knob::{KnobId, definition_of};
 use dtnforge_profiles::plan::{Plan, Step, hold};
 use dtnforge_profiles::site::Unproved;
@@ -79,7 +79,7 @@ proptest! {
 
     #[test]
     fn holding_groups_moves_steps_and_loses_none(plan in plan(), storage in any::<bool>()) {
-        let available = BTreeSet::from_iter(storage.then_some(EvidenceKind::Storage));
+        let available = BTreeSet::from_iter(storage.then_some(Group::Block));
         let held = hold(plan.clone(), &available, Unproved::Hold);
         check_order(&held.plan);
         let names = |plan: &Plan| -> BTreeSet<String> {
@@ -88,6 +88,6 @@ proptest! {
         prop_assert_eq!(names(&held.plan), names(&plan));
         prop_assert!(held.plan.steps.iter().all(|step| plan.steps.contains(step)));
         let groups: Vec<_> = held.plan.groups();
-        prop_assert!(groups.iter().all(|group| !group.held_when_unproved() || group.evidence() == EvidenceKind::ReadBack || available.contains(&group.evidence())));
+        prop_assert!(groups.iter().all(|group| !group.held_when_unproved() || group.evidence() == EvidenceKind::ReadBack || available.contains(group)));
     }
 }

@@ -156,6 +156,7 @@ pub(super) fn committed(boot_id: &str) -> State {
         metrics: vec![],
         groups: BTreeMap::new(),
         checks: vec![],
+        proofs: vec![],
     };
     State::Committed(Box::new(Commit {
         profile: "dtn-vm".into(),

@@ -301,6 +301,7 @@ fn verdict(plan: &Plan, checks: Vec<Check>) -> Verdict {
             checks.len()
         ),
         metrics: Vec::new(),
+        proofs: Vec::new(),
         groups: plan
             .groups()
             .into_iter()

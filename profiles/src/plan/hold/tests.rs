@@ -34,7 +34,11 @@ fn plan() -> Plan {
 
 #[test]
 fn groups_that_could_flap_a_link_are_held_and_harmless_ones_are_applied_unproved() {
-    let held = hold(plan(), &[EvidenceKind::EmulatedPath].into(), Unproved::Hold);
+    let held = hold(
+        plan(),
+        &[Group::TcpBuffers, Group::Congestion].into(),
+        Unproved::Hold,
+    );
     assert_eq!(
         held.plan.groups(),
         [
@@ -83,12 +87,7 @@ fn the_site_may_apply_all_and_evidence_proves_all() {
     let all = hold(plan(), &BTreeSet::new(), Unproved::Apply);
     assert_eq!(all.plan, plan());
     assert!(all.unproved.contains_key(&Group::TcpBuffers) && !all.unproved.contains_key(&Group::Cpu));
-    let kinds = [
-        EvidenceKind::EmulatedPath,
-        EvidenceKind::RealNic,
-        EvidenceKind::Storage,
-    ];
-    let proved = hold(plan(), &kinds.into(), Unproved::Hold);
+    let proved = hold(plan(), &Group::ALL.into(), Unproved::Hold);
     assert_eq!((proved.plan, proved.unproved), (plan(), BTreeMap::new()));
 }
 

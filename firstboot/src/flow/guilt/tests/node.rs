@@ -202,6 +202,7 @@ pub(super) fn commit(passed: &[&str]) -> Commit {
             outcome: Outcome::Keep,
             sentence: "kept".into(),
             metrics: vec![],
+            proofs: Vec::new(),
             groups: BTreeMap::new(),
             checks: passed.iter().map(check).collect(),
         },
