@@ -5,7 +5,6 @@ use super::{Ended, admission, record, watch};
 use crate::boot::{self, Mode};
 use crate::checks;
 use crate::door::Doors;
-use crate::events;
 use crate::flow::attempt;
 use crate::flow::context::Context;
 use crate::flow::counted;
@@ -24,7 +23,6 @@ use dtnforge_profiles::plan::Plan;
 use dtnforge_profiles::state::{Commit, State};
 use dtnforge_profiles::verdict::{Check, GroupEvidence, Outcome, VERDICT_SCHEMA, Verdict};
 use dtnforge_profiles::window::{Live, Phase, Report, WINDOW_SCHEMA, Window};
-use log::Level;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -175,13 +173,6 @@ fn put_in(
     plan: &Plan,
     transaction: &mut Transaction<'_>,
 ) -> Result<Tried, Because> {
-    let name = &plan.profile;
-    context.tell(
-        Level::Info,
-        events::TRIAL_BEGAN,
-        name,
-        &format!("an admin tries {} knobs", plan.steps.len()),
-    );
     let before = checks::observe(&context.host, &look.conclusions);
     let (report, plan) = attempt::apply_whole(transaction, plan)?;
     if notify::stop_asked() {
