@@ -20,7 +20,7 @@ help:                ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
 
 # Package, and the program by which it is known to be there.
-TOOLS := mmdebstrap:mmdebstrap iproute2:ip ethtool:ethtool iperf3:iperf3 kmod:modprobe util-linux:unshare mount:mount
+TOOLS := mmdebstrap:mmdebstrap rpm:rpm iproute2:ip ethtool:ethtool iperf3:iperf3 kmod:modprobe util-linux:unshare mount:mount
 
 deps:                ## install what is missing (Debian packages)
 	@missing=; for tool in $(TOOLS); do PATH=$$PATH:/usr/sbin:/sbin command -v $${tool#*:} >/dev/null || missing+=" $${tool%%:*}"; done; \

@@ -17,6 +17,8 @@ pub struct Cli {
 pub enum Command {
     /// Build the image of a spec
     Build(cmd::build::BuildArgs),
+    /// Make layers and packages for hosts that run already
+    Layer(cmd::layer::LayerArgs),
     /// Resolve the packages of a spec to versions and digests
     Lock(cmd::lock::LockArgs),
     /// Boot an image in QEMU, drive it, throw it away

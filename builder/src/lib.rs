@@ -13,6 +13,7 @@ pub mod fsx;
 pub mod image;
 pub mod inside;
 pub mod interrupt;
+pub mod package;
 pub mod packages;
 pub mod run;
 pub mod schema;

@@ -22,6 +22,7 @@ pub mod envelope;
 pub mod facts;
 pub mod fallback;
 pub mod group;
+pub mod installed_units;
 pub mod journal;
 pub mod knob;
 pub mod label;

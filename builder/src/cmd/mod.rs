@@ -2,6 +2,7 @@
 
 pub mod boot;
 pub mod build;
+pub mod layer;
 pub mod lock;
 pub mod profile;
 pub mod tools;
@@ -57,6 +58,7 @@ impl Failure {
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Build(args) => build::run(&args),
+        Command::Layer(args) => layer::run(&args),
         Command::Lock(args) => lock::run(&args),
         Command::Boot(args) => boot::run(*args),
         Command::Profile(args) => profile::run(&args),

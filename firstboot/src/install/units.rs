@@ -2,52 +2,10 @@
 
 use super::place::Program;
 use crate::host::Host;
+use dtnforge_profiles::installed_units::{GENERATOR, GENERATOR_NAME, PROGRAM, UNITS};
 
-const UNITS: &str = "/etc/systemd/system";
-const PROGRAM: &str = "/usr/bin/dtn-firstboot";
-
-/// Name in the directory of units, text, and the target that wants it.
-type Unit = (&'static str, &'static str, Option<&'static str>);
-
-macro_rules! overlay {
-    ($path:literal) => {
-        include_str!(concat!("../../../overlays/", $path))
-    };
-}
-
-const ALL: [Unit; 6] = [
-    (
-        "dtn-firstboot-early.service",
-        overlay!("agent/usr/lib/systemd/system/dtn-firstboot-early.service"),
-        Some("sysinit.target"),
-    ),
-    (
-        "dtn-firstboot.service",
-        overlay!("agent/usr/lib/systemd/system/dtn-firstboot.service"),
-        Some("multi-user.target"),
-    ),
-    (
-        "dtn-verdict.service",
-        overlay!("agent/usr/lib/systemd/system/dtn-verdict.service"),
-        None,
-    ),
-    (
-        "dtnforge-verdict@.target",
-        overlay!("agent/usr/lib/systemd/system/dtnforge-verdict@.target"),
-        None,
-    ),
-    (
-        "dtn-tuned.service",
-        overlay!("installed/usr/lib/systemd/system/dtn-tuned.service"),
-        Some("multi-user.target"),
-    ),
-    (
-        "tuned.service.d/60-dtnforge.conf",
-        overlay!("installed/usr/lib/systemd/system/tuned.service.d/60-dtnforge.conf"),
-        None,
-    ),
-];
-const GENERATOR: &str = overlay!("agent/usr/lib/systemd/system-generators/dtnforge-services");
+const DIRECTORY: &str = "/etc/systemd/system";
+const GENERATORS: &str = "/etc/systemd/system-generators";
 
 /// Something to be placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,16 +35,17 @@ pub(super) fn units(host: &Host, program: &Program) -> Vec<Item> {
     }
     let text = |text: &str| text.replace(PROGRAM, program.path());
     let mut items = vec![Item {
-        path: "/etc/systemd/system-generators/dtnforge-services".to_owned(),
+        path: format!("{GENERATORS}/{GENERATOR_NAME}"),
         content: Content::File(text(GENERATOR), 0o755),
     }];
-    for (name, unit, wanted_by) in ALL {
+    for unit in UNITS {
+        let name = unit.name;
         items.push(Item {
-            path: format!("{UNITS}/{name}"),
-            content: Content::File(text(unit), 0o644),
+            path: format!("{DIRECTORY}/{name}"),
+            content: Content::File(text(unit.text), 0o644),
         });
-        items.extend(wanted_by.map(|target| Item {
-            path: format!("{UNITS}/{target}.wants/{name}"),
+        items.extend(unit.wanted_by.map(|target| Item {
+            path: format!("{DIRECTORY}/{target}.wants/{name}"),
             content: Content::Link(format!("../{name}")),
         }));
     }

@@ -8,7 +8,7 @@ use dtnforge_profiles::catalog::{Catalog, Profile};
 ///
 /// # Errors
 /// There is none: the message lists those that there are.
-pub(super) fn profile<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Profile, Failure> {
+pub(in crate::cmd) fn profile<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Profile, Failure> {
     catalog.get(name).ok_or_else(|| {
         let names = names(catalog);
         bad(anyhow!("no profile {name:?} in the catalog, which has {names}"))

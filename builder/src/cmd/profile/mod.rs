@@ -3,7 +3,7 @@
 mod check;
 mod diff;
 mod explain;
-mod find;
+pub(super) mod find;
 mod list;
 mod render;
 mod report;
@@ -15,7 +15,7 @@ use anyhow::Context as _;
 use dtnforge_profiles::catalog::{Catalog, CatalogError};
 use dtnforge_profiles::conclude::StorageClass;
 use dtnforge_profiles::envelope::Envelope;
-use dtnforge_profiles::site::{Role, Site, SiteFile, Switch};
+use dtnforge_profiles::site::{Role, SITE_SCHEMA, Site, SiteFile, Switch};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, Write as _};
@@ -67,14 +67,14 @@ pub fn run(args: &ProfileArgs) -> Result<(), Failure> {
 
 /// The catalog to be used.
 #[derive(Debug, clap::Args)]
-struct CatalogArgs {
+pub(super) struct CatalogArgs {
     /// Directory whose profiles replace built-in ones of the same name
     #[arg(long, value_name = "DIR")]
     catalog: Option<PathBuf>,
 }
 
 impl CatalogArgs {
-    fn load(&self) -> Result<Catalog, Failure> {
+    pub(super) fn load(&self) -> Result<Catalog, Failure> {
         let built_in = Catalog::embedded().map_err(|problems| bad(CatalogError::Invalid(problems)))?;
         match &self.catalog {
             Some(dir) => built_in.with_directory(dir).map_err(bad),
@@ -85,7 +85,7 @@ impl CatalogArgs {
 
 /// What the site says: a file, and options laid over it.
 #[derive(Debug, clap::Args)]
-struct SiteArgs {
+pub(super) struct SiteArgs {
     /// A site.toml
     #[arg(long, value_name = "FILE")]
     site: Option<PathBuf>,
@@ -132,33 +132,46 @@ fn role(name: &str) -> Result<Role, String> {
 }
 
 impl SiteArgs {
-    fn load(&self) -> Result<Site, Failure> {
-        let options = SiteFile {
+    pub(super) fn load(&self) -> Result<Site, Failure> {
+        let file = self.file()?.unwrap_or_default();
+        file.overlaid_by(self.options()).check().map_err(bad)
+    }
+
+    /// The text of a `site.toml` with all of it; `None` when nothing was said.
+    pub(super) fn text(&self) -> Result<Option<String>, Failure> {
+        let file = self.file()?.unwrap_or_default();
+        let all = file.overlaid_by(self.options());
+        if all == SiteFile::default() {
+            return Ok(None);
+        }
+        let schema = Some(SITE_SCHEMA);
+        Ok(Some(toml::to_string(&SiteFile { schema, ..all })?))
+    }
+
+    fn options(&self) -> SiteFile {
+        SiteFile {
             role: self.role,
             link_mbps: self.link_mbps,
             rtt_ms: self.rtt_ms,
             streams: self.streams,
-            data_nics: Some(self.data_nic.clone()).filter(|names| !names.is_empty()),
-            storage_class: self.storage_class,
-            congestion_control: self.congestion_control.clone(),
-            mtu: self.mtu,
-            pause: self.pause,
-            pacing_mbps: self.pacing_mbps,
             ..SiteFile::default()
-        };
+        }
+    }
+
+    /// The file, checked alone: then its name belongs to the error.
+    fn file(&self) -> Result<Option<SiteFile>, Failure> {
         let Some(path) = &self.site else {
-            return options.check().map_err(bad);
+            return Ok(None);
         };
         let name = || path.display().to_string();
         let file: SiteFile = toml::from_str(&read(path)?)
             .with_context(name)
             .map_err(Failure::BadInput)?;
-        // The file is checked alone first: then its name belongs to the error.
         file.clone()
             .check()
             .with_context(name)
             .map_err(Failure::BadInput)?;
-        file.overlaid_by(options).check().map_err(bad)
+        Ok(Some(file))
     }
 }
 
