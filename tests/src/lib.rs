@@ -8,6 +8,7 @@
 #[cfg(test)]
 mod ci_list;
 pub mod committed;
+pub mod debian12;
 pub mod disk;
 pub mod dump;
 pub mod fallback;

@@ -14,7 +14,7 @@ const LOADER: &str = "usr/lib64/ld-linux-x86-64.so.2";
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 
 /// The tools tree, as `dtnforge tools` names it.
-fn tree() -> Result<&'static Path, Trouble> {
+pub(crate) fn tree() -> Result<&'static Path, Trouble> {
     static TREE: OnceLock<PathBuf> = OnceLock::new();
     if let Some(tree) = TREE.get() {
         return Ok(tree);
