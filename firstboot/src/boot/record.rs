@@ -2,7 +2,7 @@
 //!
 //! Nothing here may keep a boot from going on: what cannot be stored is said, and kept under `/run` by the caller.
 
-use super::{look, now};
+use super::{look, now, watchdog};
 use crate::early::Marker;
 use crate::events::{self, About};
 use crate::host::Host;
@@ -17,7 +17,9 @@ use log::Level;
 pub fn this_boot(host: &Host, old: Option<&Marker>, file: &StateFile) -> (Seen, Boot) {
     let seen = look(host, old.is_some_and(|old| old.ended), file);
     let known = old.filter(|old| !old.ended).and_then(|old| old.boot.clone());
-    let boot = known.unwrap_or_else(|| seen.record(now()));
+    let mut boot = known.unwrap_or_else(|| seen.record(now()));
+    // Asked for here already, where the initrd has its driver: this boot may hang as well, before the main unit asks.
+    boot.after_watchdog |= watchdog::reset_the_machine(host);
     (seen, boot)
 }
 

@@ -99,8 +99,14 @@ pub(super) fn give_up(host: &Host, what: &str) -> anyhow::Result<()> {
     }
 }
 
+/// A target fails with the one that it requires, and both say so at the same time: the lowest one is the reason.
 fn reason(host: &Host, what: &str) -> String {
-    let described = goodboot::described(what);
+    let lowest = if what == "multi-user.target" && !had_come_up(host) {
+        "basic.target"
+    } else {
+        what
+    };
+    let described = goodboot::described(lowest);
     match goodboot::trouble(host) {
         Some(trouble) => format!("{described} ({trouble})"),
         None => described,

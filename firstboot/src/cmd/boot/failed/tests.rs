@@ -120,6 +120,7 @@ fn a_blessed_boot_whose_state_cannot_be_stored_stays_up() {
 fn the_stock_entry_stays_up_and_opens_the_ways_in() {
     let node = Node::new();
     node.cmdline("ro dtnforge.mode=stock");
+    node.write("/came-up", "1000000\n");
     give_up(&node.host, "multi-user.target").unwrap();
     assert_eq!(reboots(&node), [""; 0]);
     assert_eq!(node.record().end, Some(BootEnd::Failed));
@@ -134,6 +135,14 @@ fn the_stock_entry_stays_up_and_opens_the_ways_in() {
         console.contains("multi-user.target was not reached (still starting: srv-data.mount); no reboot: there is nothing behind the stock entry to fall back to; the node stays up"),
         "{console}"
     );
+}
+
+#[test]
+fn the_lowest_target_that_was_not_reached_is_the_reason_whoever_says_it_first() {
+    let node = Node::new();
+    give_up(&node.host, "multi-user.target").unwrap();
+    let reason = node.record().reason.unwrap();
+    assert!(reason.starts_with("basic.target was not reached"), "{reason}");
 }
 
 #[test]
