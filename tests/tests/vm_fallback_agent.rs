@@ -4,9 +4,9 @@ use dtnforge_tests::fallback::{is_reachable, questions, server};
 use dtnforge_tests::rung::{Rung, say};
 use dtnforge_tests::{Image, Probes, Trouble, units};
 
-/// Stops the agent as soon as its trial is live, and again whenever systemd lets it go on.
+/// Stops the agent as soon as a value of its trial is live, and again whenever systemd lets it go on.
 const STOP: &str = r#"
-until journalctl -b -q -o cat -u dtn-firstboot | grep -q 'trial of .* is live'; do sleep 1; done
+while sysctl -n net.ipv4.tcp_rmem | grep -q '6291456$'; do sleep 0.2; done
 agent=$(systemctl show --property=MainPID --value dtn-firstboot)
 sysctl -n net.ipv4.tcp_rmem
 while kill -STOP $agent 2>/dev/null; do sleep 0.2; done"#;
