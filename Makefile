@@ -14,7 +14,7 @@ export DTNFORGE_TEST_OUT ?= $(CURDIR)/target/vm
 export DTNFORGE_BIN   := $(CURDIR)/$(FORGE)
 export DTNFORGE_AGENT := $(CURDIR)/$(AGENT)
 
-.PHONY: help image build deps lint docs test test-fast test-ns test-vm test-vm-all bench reproduce clean
+.PHONY: help image build deps lint docs test test-fast test-ns test-vm test-vm-all test-browser bench reproduce clean
 
 help:                ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -57,6 +57,9 @@ test-vm: deps build  ## QEMU: the tests listed in tests/ci-vm.txt
 
 test-vm-all: deps build  ## QEMU: every VM test
 	tests/vm-rung
+
+test-browser:        ## the page of a report in Debian's chromium
+	DTNFORGE_BROWSER=1 cargo test --locked -p dtnforge-profiles --test browser -- --nocapture --test-threads=1
 
 bench: build         ## ours beside a peer, as ratios; how often the verdict is right
 	cargo bench --locked -p dtnforge --bench ratios

@@ -33,6 +33,10 @@ enum Command {
     Audit(cmd::audit::Args),
     /// Show this node as Prometheus text, for node_exporter's textfile collector.
     Metrics(cmd::metrics::Args),
+    /// Report what was tried on this node, what the numbers said and what was kept: as a page or as JSON.
+    Report(cmd::report::Args),
+    /// Measure the profile of this host, each group by itself if asked, and take everything back.
+    Evaluate(cmd::evaluate::Args),
     /// Save all values of this host under a label.
     Save(cmd::save::Args),
     /// List the saved labels.
@@ -123,6 +127,8 @@ impl Command {
             Command::Plan(args) => cmd::plan::run(&host, &args),
             Command::Audit(args) => cmd::audit::run(&host, &args),
             Command::Metrics(args) => cmd::metrics::run(&host, &args),
+            Command::Report(args) => cmd::report::run(&host, &args),
+            Command::Evaluate(args) => cmd::evaluate::run(host, &args),
             Command::Save(args) => cmd::save::run(&host, &args),
             Command::States(args) => cmd::states::run(&host, &args),
             Command::Diff(args) => cmd::diff::run(&host, &args),

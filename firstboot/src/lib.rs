@@ -30,6 +30,7 @@ pub mod netdev;
 pub mod notify;
 pub mod owner;
 pub mod people;
+pub mod report;
 pub mod siteconf;
 pub mod siteunits;
 pub mod sockets;

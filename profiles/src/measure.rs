@@ -29,6 +29,9 @@ pub enum Better {
 /// Measurement with a real peer: it may be too noisy to decide without holding up what local evidence has decided.
 pub const PEER: &str = "peer";
 
+/// Measurement of the data store: where it does not decide, its groups are as unproved as without it.
+pub const STORAGE: &str = "storage";
+
 /// Metric of the mean round-trip time while data flowed: reported always, a limit for latency roles only.
 pub const RTT_UNDER_LOAD: &str = "rtt-under-load";
 

@@ -6,6 +6,7 @@ mod services;
 pub use services::Services;
 
 use crate::conclude::StorageClass;
+use crate::peer::Peer;
 use serde::{Deserialize, Serialize};
 
 /// Form of `site.toml`.
@@ -112,6 +113,10 @@ pub struct SiteFile {
     /// Worst throughput ratio (ours / as found) that is no harm; 0.5 to 1. Default 0.95.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throughput_limit: Option<f64>,
+    /// iperf3 servers that may be measured with: `HOST`, `HOST:PORT` or `[IPV6]:PORT`, at most 8. Nothing else ever
+    /// loads a production NIC. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peers: Option<Vec<String>>,
     /// Whether a node that fell back to the stock entry tries the tuned one again by itself. Default `cut-short`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_fallback: Option<RetryAfterFallback>,
@@ -253,6 +258,8 @@ pub struct Site {
     pub budget_s: u32,
     /// Worst throughput ratio that is no harm.
     pub throughput_limit: f64,
+    /// iperf3 servers that may be measured with.
+    pub peers: Vec<Peer>,
     /// Whether a node in fallback tries again by itself.
     pub retry_after_fallback: RetryAfterFallback,
 }
@@ -278,6 +285,7 @@ impl SiteFile {
             unproved: nearer.unproved.or(self.unproved),
             budget_s: nearer.budget_s.or(self.budget_s),
             throughput_limit: nearer.throughput_limit.or(self.throughput_limit),
+            peers: nearer.peers.or(self.peers),
             retry_after_fallback: nearer.retry_after_fallback.or(self.retry_after_fallback),
             metrics_dir: nearer.metrics_dir.or(self.metrics_dir),
             firmware_entries: nearer.firmware_entries.or(self.firmware_entries),
@@ -361,6 +369,18 @@ impl SiteFile {
         if !(0.5..=1.0).contains(&throughput_limit) {
             return bad("throughput_limit", throughput_limit.to_string(), "0.5 to 1");
         }
+        let peers = self.peers.as_deref().unwrap_or_default();
+        if peers.len() > 8 {
+            return bad("peers", "a longer list".to_owned(), "at most 8 servers");
+        }
+        let Ok(peers) = peers
+            .iter()
+            .map(|text| text.parse())
+            .collect::<Result<Vec<Peer>, _>>()
+        else {
+            let expected = "HOST, HOST:PORT or [IPV6]:PORT";
+            return bad("peers", format!("{peers:?}"), expected);
+        };
         Ok(Site {
             role: self.role,
             profile: self.profile,
@@ -377,6 +397,7 @@ impl SiteFile {
             unproved: self.unproved.unwrap_or(Unproved::Hold),
             budget_s,
             throughput_limit,
+            peers,
             retry_after_fallback: self.retry_after_fallback.unwrap_or_default(),
         })
     }
@@ -463,6 +484,10 @@ mod tests {
             (
                 "pacing_mbps = 50000",
                 "key `pacing_mbps`: 50000 is out of range, expected 1 to 34000 Mb/s",
+            ),
+            (
+                "peers = ['dtn.example.org', '--help']",
+                "key `peers`: [\"dtn.example.org\", \"--help\"] is out of range, expected HOST",
             ),
             (
                 "storage_class = 'unknown'",

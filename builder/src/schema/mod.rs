@@ -1,4 +1,5 @@
-//! JSON Schema of the files that people write, for completion and checking in an editor.
+//! JSON Schema of the files that people write, for completion and checking in an editor, and of a node's report, for
+//! those who read it with a program.
 //!
 //! Where it can, a schema follows from the type that reads the file, so a key that is added there is known here. What a
 //! schema cannot say (a value that depends on another, a file that has to exist) the program checks when it reads the
@@ -9,6 +10,7 @@ mod profile;
 use crate::spec::SPEC_SCHEMA;
 use crate::spec::written::Written;
 use dtnforge_profiles::facts::{FACTS_SCHEMA, Facts};
+use dtnforge_profiles::report::{REPORT_SCHEMA, Report};
 use dtnforge_profiles::site::{SITE_SCHEMA, SiteFile};
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
@@ -26,11 +28,13 @@ pub enum Kind {
     Site,
     /// An image spec
     Spec,
+    /// What a node tells of its trial (`dtn-firstboot report --json`, under `data`)
+    Report,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 4] = [Kind::Profile, Kind::Facts, Kind::Site, Kind::Spec];
+    pub const ALL: [Kind; 5] = [Kind::Profile, Kind::Facts, Kind::Site, Kind::Spec, Kind::Report];
 
     /// The name used on the command line and for files.
     pub fn name(self) -> &'static str {
@@ -39,6 +43,7 @@ impl Kind {
             Kind::Facts => "facts",
             Kind::Site => "site",
             Kind::Spec => "spec",
+            Kind::Report => "report",
         }
     }
 
@@ -55,6 +60,7 @@ impl Kind {
                 schema_of::<Written>("Image spec of dtnforge", SPEC_SCHEMA),
                 "/$defs/SiteFile",
             ),
+            Kind::Report => schema_of::<Report>("Report of a node of dtnforge", REPORT_SCHEMA),
         }
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn attempt(context: &mut Context, look: &Look) -> anyhow::Result<End>
     context.enter(baseline, &look.chosen.why)?;
 
     let whole = look.plan(&context.host, &doors);
-    let mut stations = Stations::of(&context.host, &whole);
+    let mut stations = Stations::of(&context.host, look, &whole);
     let Held {
         plan,
         unproved: groups,

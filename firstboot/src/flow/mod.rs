@@ -6,6 +6,7 @@ mod attempt;
 pub mod because;
 mod context;
 mod counted;
+pub mod evaluate;
 mod fallback;
 mod guilt;
 pub mod leftover;

@@ -182,7 +182,7 @@ fn a_failure_that_will_not_pass_is_not_tried_again() {
     let error = run(&mut measure, &Budget::seconds(60)).unwrap_err().to_string();
     assert_eq!(
         error,
-        "not measured: pair 1 failed: the emulated path is not prepared"
+        "not measured: pair 1 failed: the measurement is not prepared"
     );
     assert_eq!(measure.rounds.len(), 1);
 }

@@ -1,6 +1,7 @@
 //! Why there is no number.
 
-use super::emulated_path::ReportError;
+use super::iperf3::ReportError;
+use super::storage::FioError;
 use crate::host::CommandError;
 use std::path::PathBuf;
 
@@ -23,6 +24,28 @@ pub enum MeasureError {
     /// iperf3 ended without a usable report.
     #[error("iperf3: {0}")]
     Report(#[from] ReportError),
+    /// fio ended without a usable report.
+    #[error("fio: {0}")]
+    Fio(#[from] FioError),
+    /// A peer runs somebody else's test.
+    #[error("the iperf3 server {peer} was busy {asked} times")]
+    PeerBusy {
+        /// The server.
+        peer: String,
+        /// How often it was asked.
+        asked: u32,
+    },
+    /// The kernel does not say by which way a peer is reached.
+    #[error("no way to {address}: expected one route from ip, found {found:?}")]
+    NoRoute {
+        /// The peer.
+        address: String,
+        /// What it printed, cut short.
+        found: String,
+    },
+    /// A request or an answer over the emulated path failed.
+    #[error("request and response over the emulated path: {0}")]
+    Exchange(std::io::Error),
     /// The iperf3 server did not get ready.
     #[error("the iperf3 server in namespace {namespace} was not listening after {seconds} s")]
     NotListening {
@@ -103,7 +126,7 @@ pub enum MeasureError {
         lock: PathBuf,
     },
     /// A round was asked for before `prepare`, or after `cleanup`.
-    #[error("the emulated path is not prepared")]
+    #[error("the measurement is not prepared")]
     NotPrepared,
     /// The time is over.
     #[error("the deadline has passed")]
@@ -115,7 +138,11 @@ impl MeasureError {
     pub fn may_pass(&self) -> bool {
         !matches!(
             self,
-            Self::Unavailable { .. } | Self::Busy { .. } | Self::NotPrepared | Self::DeadlinePassed
+            Self::Unavailable { .. }
+                | Self::Busy { .. }
+                | Self::PeerBusy { .. }
+                | Self::NotPrepared
+                | Self::DeadlinePassed
         )
     }
 }

@@ -14,14 +14,20 @@ mod deadline;
 mod driver;
 mod emulated_path;
 mod error;
+mod iperf3;
 mod order;
+mod peer;
 mod progress;
+mod storage;
 
 pub use deadline::Deadline;
 pub use driver::{Budget, Run, RunError, Stopped, run_pairs};
-pub use emulated_path::{EmulatedPath, ReportError, Settings, cleanup_leftovers};
+pub use emulated_path::{EmulatedPath, RequestResponse, Settings, cleanup_leftovers};
 pub use error::MeasureError;
+pub use iperf3::ReportError;
+pub use peer::Peers;
 pub use progress::{Progress, Step};
+pub use storage::{FioError, Storage};
 
 use dtnforge_profiles::measure::{Arm, MeasureInfo, Sample};
 

@@ -1,5 +1,6 @@
 //! Boots and states for people: one line each, oldest first, each state below the boot in which it was entered.
 
+use dtnforge_profiles::report::Moment;
 use dtnforge_profiles::state::HistoryEntry;
 use dtnforge_profiles::timeline::{BootLine, Event};
 use std::fmt::Write;
@@ -20,8 +21,32 @@ pub(super) fn write(out: &mut String, timeline: &[Event]) -> std::fmt::Result {
     Ok(())
 }
 
+/// The same lines for a report, with their times apart.
+pub fn moments(timeline: &[Event]) -> Vec<Moment> {
+    let at = |seconds: i64| rfc3339(seconds).unwrap_or_default();
+    timeline
+        .iter()
+        .map(|event| match event {
+            Event::Boot(boot) => Moment {
+                at: at(boot.at),
+                boot: true,
+                what: boot_text(boot),
+            },
+            Event::State(entry) => Moment {
+                at: at(entry.at),
+                boot: false,
+                what: state_text(entry),
+            },
+        })
+        .collect()
+}
+
 /// A boot in one line: when, which, how it came about, what became of it.
 pub fn boot_line(boot: &BootLine) -> String {
+    format!("{} {}", when(boot.at), boot_text(boot))
+}
+
+fn boot_text(boot: &BootLine) -> String {
     let entry = boot.entry.as_deref().unwrap_or("entry unknown");
     let mut about = vec![format!("{entry}, {}", boot.kind.name())];
     if let (Some(done), Some(left)) = (boot.tries_done, boot.tries_left) {
@@ -37,19 +62,22 @@ pub fn boot_line(boot: &BootLine) -> String {
         .as_deref()
         .map_or_else(String::new, |why| format!(": {why}"));
     format!(
-        "{} boot {} ({}) {outcome}{reason}",
-        when(boot.at),
+        "boot {} ({}) {outcome}{reason}",
         short(&boot.boot_id),
         about.join(", ")
     )
 }
 
 fn state_line(entry: &HistoryEntry) -> String {
+    format!("{} {}", when(entry.at), state_text(entry))
+}
+
+fn state_text(entry: &HistoryEntry) -> String {
     let profile = entry
         .profile
         .as_deref()
         .map_or_else(String::new, |name| format!(" {name}"));
-    format!("{} {}{profile}: {}", when(entry.at), entry.entered, entry.reason)
+    format!("{}{profile}: {}", entry.entered, entry.reason)
 }
 
 fn short(boot_id: &str) -> &str {
@@ -58,12 +86,14 @@ fn short(boot_id: &str) -> &str {
 
 /// RFC 3339, or as many dashes where a record has no time.
 fn when(seconds: i64) -> String {
-    match u64::try_from(seconds) {
-        Ok(0) | Err(_) => "-".repeat("1970-01-01T00:00:00Z".len()),
-        Ok(seconds) => {
-            humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds)).to_string()
-        }
-    }
+    rfc3339(seconds).unwrap_or_else(|| "-".repeat("1970-01-01T00:00:00Z".len()))
+}
+
+/// RFC 3339; `None` where a record has no time.
+pub fn rfc3339(seconds: i64) -> Option<String> {
+    let seconds = u64::try_from(seconds).ok().filter(|&seconds| seconds > 0)?;
+    let time = UNIX_EPOCH + Duration::from_secs(seconds);
+    Some(humantime::format_rfc3339_seconds(time).to_string())
 }
 
 #[cfg(test)]

@@ -5,5 +5,5 @@ mod history;
 mod text;
 
 pub use build::{active, build, reason};
-pub use history::boot_line;
+pub use history::{boot_line, moments, rfc3339};
 pub use text::render;

@@ -12,5 +12,6 @@ mod drift;
 mod labels;
 mod metrics;
 mod node;
+mod report;
 mod script;
 mod window;

@@ -2,7 +2,7 @@
 
 use super::Proof;
 use dtnforge_profiles::group::{EvidenceKind, Group};
-use dtnforge_profiles::measure::PEER;
+use dtnforge_profiles::measure::{PEER, STORAGE};
 use dtnforge_profiles::verdict::{GroupEvidence, Outcome, VERDICT_SCHEMA, Verdict};
 use std::collections::BTreeMap;
 
@@ -30,8 +30,8 @@ pub fn conclude(unproved: &BTreeMap<Group, GroupEvidence>, proof: &Proof) -> Ver
     }
 }
 
-/// Harm that leaves nothing of what was measured reverts; local evidence that does not decide makes the rest wait; a
-/// peer that does not decide holds nothing up.
+/// Harm that leaves nothing of what was measured reverts; an emulated path that does not decide makes the rest
+/// wait; a peer or a data store that does not decide holds nothing up.
 fn joined(proof: &Proof) -> (Outcome, String) {
     if proof.parts.is_empty() {
         return (Outcome::Keep, unmeasured(proof));
@@ -42,10 +42,9 @@ fn joined(proof: &Proof) -> (Outcome, String) {
         .parts
         .iter()
         .find(|part| nothing_stays && !part.dropped.is_empty());
-    let waits = proof
-        .parts
-        .iter()
-        .find(|part| !part.undecided.is_empty() && (part.by != PEER || nothing_stays));
+    let waits = proof.parts.iter().find(|part| {
+        !part.undecided.is_empty() && (![PEER, STORAGE].contains(&part.by.as_str()) || nothing_stays)
+    });
     for (part, outcome) in [(harmed, Outcome::Revert), (waits, Outcome::Inconclusive)] {
         if let Some(decision) = part.and_then(|part| part.decision()) {
             return (outcome, decision.sentence.clone());

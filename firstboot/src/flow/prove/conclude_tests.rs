@@ -148,6 +148,18 @@ fn a_peer_that_does_not_decide_leaves_local_evidence_as_it_is() {
 }
 
 #[test]
+fn a_data_store_that_does_not_decide_leaves_its_group_unproved() {
+    let path = part("emulated-path", Outcome::Keep, &[TcpBuffers]);
+    let storage = part("storage", Outcome::Inconclusive, &[Block]);
+    let verdict = verdict(vec![path, storage], &[TcpBuffers, Block]);
+    assert_eq!(verdict.outcome, Outcome::Keep);
+    assert!(matches!(
+        verdict.groups[&Block],
+        GroupEvidence::Unproved { applied: true, .. }
+    ));
+}
+
+#[test]
 fn local_evidence_that_does_not_decide_makes_the_rest_wait() {
     let path = part("emulated-path", Outcome::Inconclusive, &[TcpBuffers]);
     let storage = part("storage", Outcome::Keep, &[Block]);

@@ -9,20 +9,20 @@
 //! It speaks for socket buffers and congestion control. It says nothing about rings, queues or offloads of a NIC,
 //! because a virtual link has none.
 
-mod iperf3;
 mod leftovers;
 mod load;
 mod names;
 mod namespace;
 mod network;
+mod request_response;
 mod round_trip;
 mod sample;
 mod shape;
 mod stream;
 mod tcp_keys;
 
-pub use iperf3::ReportError;
 pub use leftovers::cleanup_leftovers;
+pub use request_response::RequestResponse;
 
 use super::{Deadline, Measure, MeasureError};
 use crate::host::Host;
@@ -32,7 +32,6 @@ use load::Load;
 use network::Network;
 use sample::Round;
 use shape::Shape;
-use std::time::Duration;
 use stream::Stream;
 
 /// Name of this measurement.
@@ -97,32 +96,6 @@ impl EmulatedPath {
             prepared: None,
         }
     }
-
-    /// Fails early and clearly where the kernel has no netem.
-    fn require_netem(&self, deadline: Deadline) -> Result<(), MeasureError> {
-        // It may be built in, or loaded by the kernel when it is asked for: the queue itself is the test.
-        if let Err(error) = self.host.run(
-            "modprobe",
-            &["-q", "sch_netem"],
-            deadline.limit(Duration::from_secs(20))?,
-        ) {
-            log::debug!("sch_netem: {error}");
-        }
-        let any = Shape {
-            rtt_ms: self.settings.rtt_ms,
-            rate_mbps: 1000.0,
-            from: shape::RateFrom::HalfOfUnshaped,
-        };
-        any.put(&self.host, deadline)?;
-        shape::take_off(&self.host, deadline)
-    }
-
-    fn available_memory(&self) -> Result<f64, MeasureError> {
-        let path = self.host.path("/proc/meminfo");
-        let text = namespace::read(&path)?;
-        let expected = "a line \"MemAvailable: N kB\"";
-        available_bytes(&text).ok_or(MeasureError::Unexpected { path, expected })
-    }
 }
 
 impl Measure for EmulatedPath {
@@ -141,10 +114,10 @@ impl Measure for EmulatedPath {
         // A second call builds anew; the first path has to be gone before its lock is taken again.
         self.cleanup()?;
         let network = Network::build(&self.host, deadline)?;
-        self.require_netem(deadline)?;
+        shape::require(&self.host, self.settings.rtt_ms, deadline)?;
         tcp_keys::copy(&self.host)?;
         let unshaped = WARM_UP.run(&self.host, deadline)?;
-        let available = self.available_memory()?;
+        let available = available_memory(&self.host)?;
         let shape = Shape::below(unshaped.mbps, self.settings.rtt_ms, available)?;
         network.start_with_window(shape.product_packets(), deadline)?;
         self.prepared = Some(Prepared {
@@ -195,6 +168,14 @@ impl Measure for EmulatedPath {
     }
 }
 
+/// Memory that is free for data under way, bytes.
+fn available_memory(host: &Host) -> Result<f64, MeasureError> {
+    let path = host.path("/proc/meminfo");
+    let text = namespace::read(&path)?;
+    let expected = "a line \"MemAvailable: N kB\"";
+    available_bytes(&text).ok_or(MeasureError::Unexpected { path, expected })
+}
+
 /// `MemAvailable` of `/proc/meminfo`, bytes.
 fn available_bytes(text: &str) -> Option<f64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -206,6 +187,7 @@ fn available_bytes(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
     use dtnforge_profiles::decide::MIN_PAIRS;
+    use std::time::Duration;
 
     #[test]
     fn it_speaks_for_tcp_settings_only() {

@@ -29,6 +29,8 @@ pub(super) const AT_RECEIVER: &str = "dtnf-rcv-m";
 
 /// The receiver's address.
 pub(super) const RECEIVER_ADDRESS: &str = "198.18.0.6";
+/// The sender's address.
+pub(super) const SENDER_ADDRESS: &str = "198.18.0.2";
 /// The sender's address with its prefix length.
 pub(super) const SENDER_NET: &str = "198.18.0.2/30";
 /// The receiver's address with its prefix length.

@@ -1,11 +1,11 @@
 //! What a round saw, as a sample: the throughput, and all that it depends on.
 
 use super::ID;
-use super::iperf3::Report;
 use super::load::Seen;
 use super::shape::Shape;
 use super::stream::Stream;
 use super::tcp_keys::Values;
+use crate::measure::iperf3::Report;
 use dtnforge_profiles::decide::context;
 use dtnforge_profiles::measure::{Arm, Better, Sample};
 use std::collections::BTreeMap;
@@ -71,6 +71,14 @@ impl Round {
             context::RETRANSMITS,
             self.report.retransmits.map(|count| count.to_string()),
         );
+        put(
+            context::TOOL_BUSY,
+            self.report.tool_busy.map(|cpus| format!("{cpus:.2}")),
+        );
+        put(
+            context::PEER_BUSY,
+            self.report.peer_busy.map(|cpus| format!("{cpus:.2}")),
+        );
         put("netem_drops", Some(self.netem_drops.to_string()));
         put("softnet_drops", Some(self.load.softnet_drops.to_string()));
         put("cpu_busy", self.load.busy.map(|busy| format!("{:.2}", busy.all)));
@@ -116,6 +124,9 @@ mod tests {
                     mean_rtt_ms: Some(205.0),
                     window_bytes: Some(4_701_824),
                     congestion: Some("cubic".to_owned()),
+                    tool_busy: Some(0.3),
+                    peer_busy: Some(0.4),
+                    remote: None,
                 },
             }
             .sample(arm, pair)

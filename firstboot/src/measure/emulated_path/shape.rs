@@ -109,8 +109,24 @@ impl Shape {
     }
 }
 
+/// Fails early and clearly where the kernel has no netem. The path is without a shape afterwards.
+pub(super) fn require(host: &Host, rtt_ms: u32, deadline: Deadline) -> Result<(), MeasureError> {
+    // It may be built in, or loaded by the kernel when it is asked for: the queue itself is the test.
+    let limit = deadline.limit(Duration::from_secs(20))?;
+    if let Err(error) = host.run("modprobe", &["-q", "sch_netem"], limit) {
+        log::debug!("sch_netem: {error}");
+    }
+    let any = Shape {
+        rtt_ms,
+        rate_mbps: 1000.0,
+        from: RateFrom::HalfOfUnshaped,
+    };
+    any.put(host, deadline)?;
+    take_off(host, deadline)
+}
+
 /// Takes the shape off, with all that waits in it.
-pub(super) fn take_off(host: &Host, deadline: Deadline) -> Result<(), MeasureError> {
+fn take_off(host: &Host, deadline: Deadline) -> Result<(), MeasureError> {
     [TO_RECEIVER, TO_SENDER]
         .into_iter()
         .try_for_each(|device| remove(host, device, deadline))

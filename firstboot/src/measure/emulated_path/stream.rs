@@ -4,11 +4,11 @@
 //! with the thread that started them (`setpriv --pdeathsig`), with their group when the stream ends, and are found by
 //! their namespace when all else failed.
 
-use super::iperf3::{self, Report};
 use super::names::{IPERF3_PORT, RECEIVER, RECEIVER_ADDRESS, SENDER};
 use super::namespace::{inside, read};
 use crate::host::{CommandError, Host};
 use crate::measure::child::Child;
+use crate::measure::iperf3::{self, Report};
 use crate::measure::{Deadline, MeasureError};
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -20,7 +20,16 @@ pub(super) struct Report {
     pub(super) window_bytes: Option<u64>,
     /// Congestion control of the sender's socket.
     pub(super) congestion: Option<String>,
+    /// CPU time of iperf3 on this host, in CPUs.
+    pub(super) tool_busy: Option<f64>,
+    /// CPU time of iperf3 at the other end, in CPUs.
+    pub(super) peer_busy: Option<f64>,
+    /// The address of the other end.
+    pub(super) remote: Option<String>,
 }
+
+/// What a server says that runs a test for somebody else.
+const BUSY: &str = "the server is busy running a test";
 
 /// There is no report.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +45,9 @@ pub enum ReportError {
         /// The first characters.
         begin: String,
     },
+    /// The server runs a test for somebody else.
+    #[error("the server is busy with somebody else's test")]
+    Busy,
     /// The report lacks a number.
     #[error("its report has no usable {0}")]
     Missing(&'static str),
@@ -53,6 +65,13 @@ struct Raw {
 #[derive(Deserialize, Default)]
 struct RawStart {
     version: Option<String>,
+    #[serde(default)]
+    connected: Vec<RawConnected>,
+}
+
+#[derive(Deserialize)]
+struct RawConnected {
+    remote_host: Option<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -62,6 +81,14 @@ struct RawEnd {
     sum_received: Option<RawSum>,
     sum_sent: Option<RawSum>,
     sender_tcp_congestion: Option<String>,
+    #[serde(default)]
+    cpu_utilization_percent: RawCpu,
+}
+
+#[derive(Deserialize, Default)]
+struct RawCpu {
+    host_total: Option<f64>,
+    remote_total: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -91,8 +118,17 @@ pub(super) fn parse(text: &str) -> Result<Report, ReportError> {
         begin: text.trim_start().chars().take(60).collect(),
     })?;
     if let Some(error) = raw.error {
-        return Err(ReportError::Said(error));
+        return Err(if error.contains(BUSY) {
+            ReportError::Busy
+        } else {
+            ReportError::Said(error)
+        });
     }
+    let cpus = |percent: Option<f64>| {
+        percent
+            .filter(|percent| *percent >= 0.0)
+            .map(|percent| percent / 100.0)
+    };
     let sender = raw.end.streams.iter().find_map(|stream| stream.sender.as_ref());
     Ok(Report {
         version: raw.start.version.ok_or(ReportError::Missing("version"))?,
@@ -103,6 +139,13 @@ pub(super) fn parse(text: &str) -> Result<Report, ReportError> {
             .map(|micros| micros / 1e3),
         window_bytes: sender.and_then(|sender| known(sender.max_snd_wnd)),
         congestion: raw.end.sender_tcp_congestion,
+        tool_busy: cpus(raw.end.cpu_utilization_percent.host_total),
+        peer_busy: cpus(raw.end.cpu_utilization_percent.remote_total),
+        remote: raw
+            .start
+            .connected
+            .into_iter()
+            .find_map(|connected| connected.remote_host),
     })
 }
 
@@ -124,8 +167,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const OK_3_12: &str = include_str!("../fixtures/iperf3-3.12-ok.json");
-    const OK_3_18: &str = include_str!("../fixtures/iperf3-3.18-ok.json");
+    const OK_3_12: &str = include_str!("fixtures/iperf3-3.12-ok.json");
+    const OK_3_18: &str = include_str!("fixtures/iperf3-3.18-ok.json");
 
     #[test]
     fn a_report_of_3_18_over_200_ms_is_read() {
@@ -140,6 +183,19 @@ mod tests {
         assert_eq!(report.mean_rtt_ms, Some(281.018));
         assert_eq!(report.window_bytes, Some(50_298_880));
         assert_eq!(report.congestion.as_deref(), Some("bbr"));
+        assert_eq!(report.remote.as_deref(), Some("198.18.0.6"));
+        let (tool, peer) = (report.tool_busy.unwrap(), report.peer_busy.unwrap());
+        assert!(
+            (tool - 0.184).abs() < 0.001 && (peer - 0.1667).abs() < 0.001,
+            "{tool} {peer}"
+        );
+    }
+
+    #[test]
+    fn a_server_that_is_busy_is_known_as_such() {
+        let text =
+            r#"{"start":{},"end":{},"error":"error - the server is busy running a test. try again later"}"#;
+        assert!(matches!(parse(text), Err(ReportError::Busy)));
     }
 
     #[test]
@@ -155,16 +211,16 @@ mod tests {
     fn what_iperf3_says_of_its_failure_is_passed_on() {
         for (text, said) in [
             (
-                include_str!("../fixtures/iperf3-3.12-refused.json"),
+                include_str!("fixtures/iperf3-3.12-refused.json"),
                 "unable to connect to server: Connection refused",
             ),
             (
-                include_str!("../fixtures/iperf3-3.18-refused.json"),
+                include_str!("fixtures/iperf3-3.18-refused.json"),
                 "unable to connect to server - server may have stopped running or use a different port, firewall \
                  issue, etc.: Connection refused",
             ),
             (
-                include_str!("../fixtures/iperf3-3.18-server-gone.json"),
+                include_str!("fixtures/iperf3-3.18-server-gone.json"),
                 "the server has terminated",
             ),
         ] {
