@@ -14,6 +14,8 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         // A process of its own kind: it must die of a signal, and hand on the code of its program.
         Command::Inside(args) => return ExitCode::from(cmd::code_of(inside::enter(&args))),
+        // It leaves nothing half-made, and may wait for a pipe: a signal ends it at once.
+        command @ Command::Profile(_) => cmd::run(command),
         command => interrupt::watch()
             .map_err(anyhow::Error::from)
             .map_err(cmd::Failure::from)

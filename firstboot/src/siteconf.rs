@@ -3,6 +3,7 @@
 
 use crate::host::Host;
 use dtnforge_profiles::site::{OutOfRange, Services, Site, SiteFile};
+use dtnforge_profiles::suggest;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -49,9 +50,17 @@ fn parse(path: &'static str, text: &str) -> Result<SiteFile, SiteError> {
         SiteError::Parse {
             path,
             line,
-            message: error.message().replace('\n', " "),
+            message: with_suggestion(error.message()),
         }
     })
+}
+
+fn with_suggestion(message: &str) -> String {
+    let line = message.replace('\n', " ");
+    match suggest::for_unknown(message) {
+        Some(hint) => format!("{line}\nhint: {hint}"),
+        None => line,
+    }
 }
 
 fn load_one(host: &Host, path: &'static str) -> Result<SiteFile, SiteError> {

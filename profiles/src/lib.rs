@@ -39,6 +39,7 @@ pub mod site;
 pub mod state;
 pub mod stats;
 pub mod status;
+pub mod suggest;
 pub mod timeline;
 pub mod undo;
 pub mod value;

@@ -1,6 +1,7 @@
 //! What is wrong with a spec: file, line, key, what was found and what was expected.
 
 use super::locate;
+use dtnforge_profiles::suggest;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -89,7 +90,7 @@ impl SpecError {
             line: position,
             key,
             message,
-            hint: None,
+            hint: suggest::for_unknown(error.message()),
         }
     }
 }

@@ -235,3 +235,78 @@ fn every_lint_is_listed_and_explained() {
         assert!(explained.contains(part), "{part:?} is not in\n{explained}");
     }
 }
+
+#[test]
+fn what_was_not_looked_at_is_not_said_to_be_right() {
+    let dir = tempfile::tempdir().unwrap();
+    let empty = dir.path().to_str().unwrap();
+    for option in ["--sysctl", "--udev"] {
+        let output = check(&[option, empty]);
+        assert_eq!(
+            text(&output.stdout),
+            "no files: what was named has none of the kind that was asked for\n"
+        );
+    }
+    let binary = file(dir.path(), "x.conf", "net.core.somaxconn = 1\0\n");
+    let output = check(&["--sysctl", &binary]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("x.conf is no text: it has a byte 0"), "{said}");
+    let output = check(&["--sysctl", "/dev/zero"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("/dev/zero has more than 16 MiB"), "{said}");
+}
+
+#[test]
+fn a_slip_of_the_pen_is_answered_with_what_was_meant() {
+    let dir = tempfile::tempdir().unwrap();
+    let profile = file(
+        dir.path(),
+        "x.toml",
+        "schema = 1\nname = 'x'\ntitle = 'x'\nrole = ['dtn']\n",
+    );
+    let said = text(&check(&[&profile]).stdout);
+    assert!(
+        said.contains("x.toml:4: error [profile-form] key `role`: unknown field `role`"),
+        "{said}"
+    );
+    assert!(said.contains("hint: did you mean `roles`?"), "{said}");
+    let site = file(dir.path(), "site.toml", "rtt = 100\n");
+    let said = text(&check(&["--site", &site]).stderr);
+    assert!(said.contains("hint: did you mean `rtt_ms`?"), "{said}");
+    let said = text(&dtnforge(&["show", "dtn-100g-nvmee"]).stderr);
+    assert!(said.ends_with("hint: did you mean dtn-100g-nvme?\n"), "{said}");
+}
+
+#[test]
+fn a_signal_ends_a_command_that_waits_for_a_pipe() {
+    use nix::sys::signal::{Signal, kill};
+    use std::os::unix::process::ExitStatusExt as _;
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let program = env!("CARGO_BIN_EXE_dtnforge");
+    let mut child = std::process::Command::new(program)
+        .args(["profile", "check", "--sysctl"])
+        .arg(&pipe)
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let id = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
+    kill(id, Signal::SIGTERM).unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(Signal::SIGTERM as i32));
+}
+
+#[test]
+fn what_a_report_calls_a_port_does_not_steer_the_terminal() {
+    let dir = tempfile::tempdir().unwrap();
+    let facts = "[[nic]]\nname = \"e\\u001b[2J\"\nkind = 'physical'\ncarrier = true\nspeed_mbps = 10000\n";
+    let host = file(dir.path(), "facts.toml", facts);
+    let output = dtnforge(&["explain", "--host", &host]);
+    let said = text(&output.stdout);
+    assert!(
+        said.contains("e\\u{1b}[2J") && !said.contains('\u{1b}'),
+        "{said:?}"
+    );
+}

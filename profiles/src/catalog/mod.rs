@@ -21,7 +21,6 @@ mod written;
 
 pub use buffer::{Bound, Buffer, LARGEST, Sized, memory_cap};
 pub(crate) use places::Places;
-pub(crate) use problem::closest;
 pub use problem::{Problem, Problems};
 pub use profile::{Advice, KnobLine, Match, PROFILE_SCHEMA, Profile, STOCK, Tuned, Wanted};
 pub(crate) use range::in_range;
@@ -163,7 +162,9 @@ impl Catalog {
         let mut files = Vec::new();
         for entry in std::fs::read_dir(dir).map_err(|error| read(dir, error))? {
             let path = entry.map_err(|error| read(dir, error))?.path();
-            if path.extension().is_some_and(|ext| ext == "toml") {
+            // A pipe of that name would be waited for without end; a link that leads nowhere is told.
+            let has_text = !path.exists() || path.is_file();
+            if path.extension().is_some_and(|ext| ext == "toml") && has_text {
                 let text = std::fs::read_to_string(&path).map_err(|error| read(&path, error))?;
                 files.push((path.display().to_string(), text));
             }

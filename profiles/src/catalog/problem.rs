@@ -1,6 +1,7 @@
 //! What is wrong in a catalog file, and where: file, line, key, and a hint that the reader can act on.
 
 use super::draft::{Place, Placed};
+use crate::suggest;
 use std::fmt;
 use std::ops::Range;
 
@@ -116,7 +117,8 @@ impl<'a> Collector<'a> {
         let at = error.span().unwrap_or(0..0);
         let key = self.key_on_line_of(at.start);
         let what = error.message().trim_end().replace('\n', "; ");
-        self.add(at, &key, what, None);
+        let hint = suggest::for_unknown(error.message());
+        self.add(at, &key, what, hint);
     }
 
     /// All that was found.
@@ -151,34 +153,6 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// The candidate that looks most like `text`, for "did you mean".
-pub(super) fn nearest<'a>(text: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let (score, best) = closest(text, candidates)?;
-    (score <= text.len() / 3 + 1).then_some(best)
-}
-
-/// The candidate with the fewest single-character edits to `text`, and their number.
-pub(crate) fn closest<'a>(text: &str, candidates: impl Iterator<Item = &'a str>) -> Option<(usize, &'a str)> {
-    let scored = candidates.map(|candidate| (distance(text, candidate), candidate));
-    scored.min()
-}
-
-/// The number of single-character edits between two texts.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,16 +163,5 @@ mod tests {
         collector.add(6..7, "y", "is odd", Some("remove it".into()));
         let error = collector.finish(()).unwrap_err();
         assert_eq!(error.to_string(), "a.toml:2: key `y`: is odd\n  hint: remove it");
-    }
-
-    #[test]
-    fn a_slip_of_the_pen_finds_its_neighbour() {
-        let names = ["net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"];
-        assert_eq!(
-            nearest("net.ipv4.tcp_rmen", names.into_iter()),
-            Some("net.ipv4.tcp_rmem")
-        );
-        assert_eq!(nearest("fish", names.into_iter()), None);
-        assert_eq!(distance("kitten", "sitting"), 3);
     }
 }

@@ -44,7 +44,7 @@ pub fn find(id: &str) -> Option<&'static Lint> {
 
 /// The id that was meant.
 pub fn nearest(id: &str) -> Option<&'static str> {
-    crate::catalog::closest(id, registry().map(|lint| lint.id)).map(|(_, id)| id)
+    crate::suggest::nearest(id, registry().map(|lint| lint.id))
 }
 
 /// Looks at everything with every lint.

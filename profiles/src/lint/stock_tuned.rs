@@ -146,7 +146,7 @@ pub(super) fn nearest(name: &str) -> Option<&'static str> {
         .iter()
         .map(|profile| profile.name)
         .chain(OTHERS.iter().copied());
-    crate::catalog::closest(name, names)
+    crate::suggest::closest(name, names)
         .filter(|(distance, _)| *distance <= 2)
         .map(|(_, name)| name)
 }

@@ -78,6 +78,8 @@ struct Checked {
     not_judged: Vec<NotJudged>,
     errors: usize,
     warnings: usize,
+    /// How many files were looked at.
+    files: usize,
     /// The profiles that were looked at and are free of errors.
     profiles: Vec<Packed>,
 }
@@ -104,6 +106,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let checked = Checked {
         errors: report.count(Severity::Error),
         warnings: report.count(Severity::Warning),
+        files: files(&input),
         findings: report.findings,
         not_judged: report.not_judged,
         profiles,
@@ -117,6 +120,17 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
         Exit::Ok => Ok(()),
         other => Err(Failure::Told(other.code())),
     }
+}
+
+fn files(input: &Input) -> usize {
+    let kinds = [
+        &input.profiles,
+        &input.sysctl,
+        &input.tuned,
+        &input.udev,
+        &input.scripts,
+    ];
+    kinds.into_iter().map(Vec::len).sum()
 }
 
 fn lint_of(id: &str) -> Result<&'static Lint, Failure> {

@@ -3,6 +3,7 @@
 use super::{Failure, bad};
 use anyhow::anyhow;
 use dtnforge_profiles::catalog::{Catalog, Profile};
+use dtnforge_profiles::suggest::nearest;
 
 /// The profile with this name.
 ///
@@ -10,8 +11,13 @@ use dtnforge_profiles::catalog::{Catalog, Profile};
 /// There is none: the message lists those that there are.
 pub(in crate::cmd) fn profile<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Profile, Failure> {
     catalog.get(name).ok_or_else(|| {
+        let near = nearest(name, catalog.profiles().map(|profile| profile.name.as_str()));
+        let near = near.map(|near| format!("\nhint: did you mean {near}?"));
         let names = names(catalog);
-        bad(anyhow!("no profile {name:?} in the catalog, which has {names}"))
+        let near = near.unwrap_or_default();
+        bad(anyhow!(
+            "no profile {name:?} in the catalog, which has {names}{near}"
+        ))
     })
 }
 

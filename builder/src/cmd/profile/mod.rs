@@ -5,21 +5,24 @@ mod diff;
 mod explain;
 pub(super) mod find;
 mod list;
+mod read;
 mod render;
 mod report;
 mod schema;
 mod show;
 
 use super::Failure;
-use anyhow::Context as _;
+use crate::tell::printable;
+use anyhow::{Context as _, anyhow};
 use dtnforge_profiles::catalog::{Catalog, CatalogError};
 use dtnforge_profiles::conclude::StorageClass;
 use dtnforge_profiles::envelope::Envelope;
 use dtnforge_profiles::site::{Role, SITE_SCHEMA, Site, SiteFile, Switch};
+use dtnforge_profiles::suggest;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Form of the data in every `--json` answer of `dtnforge profile`.
 const SCHEMA: u32 = 1;
@@ -164,7 +167,8 @@ impl SiteArgs {
             return Ok(None);
         };
         let name = || path.display().to_string();
-        let file: SiteFile = toml::from_str(&read(path)?)
+        let file: SiteFile = toml::from_str(&read::text(path)?)
+            .map_err(with_suggestion)
             .with_context(name)
             .map_err(Failure::BadInput)?;
         file.clone()
@@ -175,14 +179,16 @@ impl SiteArgs {
     }
 }
 
-fn bad(error: impl Into<anyhow::Error>) -> Failure {
-    Failure::BadInput(error.into())
+/// What the TOML reader refused, and the key or word that was meant.
+fn with_suggestion(error: toml::de::Error) -> anyhow::Error {
+    match suggest::for_unknown(error.message()) {
+        Some(hint) => anyhow!("{}\nhint: {hint}", error.to_string().trim_end()),
+        None => error.into(),
+    }
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
-    let text = std::fs::read_to_string(path);
-    text.with_context(|| format!("cannot read {}", path.display()))
-        .map_err(Failure::BadInput)
+fn bad(error: impl Into<anyhow::Error>) -> Failure {
+    Failure::BadInput(error.into())
 }
 
 /// Prints the envelope of a `--json` answer.
@@ -193,7 +199,10 @@ fn print_json(data: impl Serialize) -> Result<(), Failure> {
 /// Prints to standard output. A reader that went away (`| head`) is no failure of ours.
 fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out
+        .write_all(printable(text).as_bytes())
+        .and_then(|()| out.flush())
+    {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }

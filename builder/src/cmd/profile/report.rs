@@ -1,6 +1,7 @@
 //! A host that is known by its report, and what follows from it.
 
-use super::{Failure, bad, read};
+use super::read;
+use super::{Failure, bad};
 use anyhow::Context as _;
 use dtnforge_profiles::catalog::Profile;
 use dtnforge_profiles::conclude::{Conclusions, conclude};
@@ -23,7 +24,7 @@ impl Report {
     /// # Errors
     /// The file cannot be read, or is no report.
     pub(super) fn load(path: &Path, site: Site) -> Result<Self, Failure> {
-        let facts = Facts::read(&read(path)?)
+        let facts = Facts::read(&read::text(path)?)
             .with_context(|| path.display().to_string())
             .map_err(Failure::BadInput)?;
         let seen = conclude(&facts, &site);

@@ -2,12 +2,13 @@
 
 use super::text::{line, mbps_range, named, number};
 use crate::catalog::draft::DraftLine;
-use crate::catalog::problem::{Collector, nearest};
+use crate::catalog::problem::Collector;
 use crate::catalog::profile::{Advice, KnobLine};
 use crate::catalog::template::{KnobTemplate, ValueTemplate};
 use crate::catalog::written::{AdviceFile, KnobFile};
 use crate::conclude::StorageClass;
 use crate::knob::{KnobDef, REGISTRY};
+use crate::suggest::nearest;
 use std::ops::Range;
 use toml::Spanned;
 

@@ -2,8 +2,8 @@
 
 use super::table::{INT, Kind, Row};
 use super::{Kernel, host, ipv4};
-use crate::catalog::closest;
 use crate::lint::key::SysctlKey;
+use crate::suggest::closest;
 
 /// What is known of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub(super) fn input(args: &CheckArgs) -> Result<Input, Failure> {
     let mut input = Input::new(args.site.load()?);
     if let Some(path) = &args.host {
-        let facts = Facts::read(&read(path)?);
+        let facts = Facts::read(&read::text(path)?);
         let facts = facts.with_context(|| path.display().to_string());
         input.host = Some(facts.map_err(Failure::BadInput)?);
     }
@@ -49,7 +49,7 @@ fn profiles(args: &CheckArgs) -> Result<Vec<Source>, Failure> {
                 return Err(bad(anyhow!("{} has no *.toml file", path.display())));
             }
             let texts = sources.into_iter().map(|path| {
-                let text = read(&path)?;
+                let text = read::text(&path)?;
                 Ok(Source::new(path.display().to_string(), text))
             });
             texts.collect()
@@ -88,8 +88,11 @@ fn files(path: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Source>, Fail
 
 /// A file of a host. Bytes that are no UTF-8 are as often as not in a comment; in a value they are found by a lint.
 fn source(path: &Path) -> Result<Source, Failure> {
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
-    let text = String::from_utf8_lossy(&bytes.map_err(Failure::BadInput)?).into_owned();
+    let bytes = read::bytes(path)?;
+    if bytes.contains(&0) {
+        return Err(bad(anyhow!("{} is no text: it has a byte 0", path.display())));
+    }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
     Ok(Source::new(path.display().to_string(), text))
 }
 

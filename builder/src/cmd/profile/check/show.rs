@@ -68,6 +68,9 @@ pub(super) fn report(checked: &Checked) -> Result<(), Failure> {
             profile.name, profile.values, profile.layer
         );
     }
+    if checked.files == 0 {
+        return print("no files: what was named has none of the kind that was asked for\n");
+    }
     let (errors, warnings) = (count(checked.errors, "error"), count(checked.warnings, "warning"));
     print(&format!("{text}{errors}, {warnings}\n"))
 }

@@ -84,7 +84,7 @@ fn named<'a>(name: &str, catalog: &Catalog, library: &'a Library) -> Result<Name
             published.join(", ")
         )));
     }
-    let text = read(path)?;
+    let text = read::text(path)?;
     if path.extension().is_some_and(|ext| ext == "toml") {
         let profile = Profile::parse(name, &text).map_err(|problems| bad(CatalogError::Invalid(problems)))?;
         return Ok(Named::Profile(Box::new(profile)));
