@@ -213,7 +213,7 @@ fn no_machine_is_judged_wrong() {
 
 #[test]
 fn no_machine_of_our_own_choice_is_judged_wrong() {
-    no_machine_of_is_judged_wrong("hardware_own", 16);
+    no_machine_of_is_judged_wrong("hardware_own", 33);
 }
 
 #[test]

@@ -16,6 +16,12 @@ const USB_DRIVERS: &[&str] = &[
     "ax88179_178a",
 ];
 
+/// What the names of drivers of wireless cards begin with.
+const WIRELESS_DRIVERS: &[&str] = &[
+    "iwl", "ath5k", "ath9k", "ath10k", "ath11k", "ath12k", "mt76", "mt79", "rtl81", "rtw8", "rtw_8", "rtw89",
+    "brcmfmac", "brcmsmac", "b43", "mwifiex", "wil6210",
+];
+
 /// Drivers that take a device away from the kernel.
 const USER_SPACE_DRIVERS: &[&str] = &["vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub"];
 
@@ -114,10 +120,12 @@ fn is_usb(nic: &Nic) -> bool {
         || is_usb_name(name)
 }
 
-/// The names of wireless interfaces: `wlan0`, `wlp2s0`, `wwan0`.
+/// By its driver, or by a name as `wlan0`, `wlp2s0`, `wwan0`.
 fn is_wireless(nic: &Nic) -> bool {
     let name = nic.name.as_deref().unwrap_or_default();
-    name.starts_with("wl") || name.starts_with("ww")
+    let driver = nic.driver.as_deref().unwrap_or_default();
+    let of_family = WIRELESS_DRIVERS.iter().any(|prefix| driver.starts_with(prefix));
+    name.starts_with("wl") || name.starts_with("ww") || of_family
 }
 
 /// `usb0`, or a predictable name with a USB port in it, `enp0s20f0u7u2c2`.

@@ -9,6 +9,11 @@ const SMALLEST: u64 = 1_000_000_000;
 /// Below this, a disk beside one that is eight times as large is a system or cache disk.
 const SYSTEM_DISK: u64 = 512_000_000_000;
 
+/// Transports of volumes that lie on another machine: their flag is the word of an array.
+const ELSEWHERE: &[&str] = &["iscsi", "fc", "fcoe", "srp", "rbd"];
+/// Models and vendors of emulated disks, in lower case.
+const EMULATED: &[&str] = &["qemu", "vmware", "vbox", "msft"];
+
 /// A disk with what is known of it.
 pub(super) struct Disk<'a> {
     pub(super) block: &'a Block,
@@ -146,12 +151,22 @@ fn class_of(block: &Block) -> StorageClass {
     match block.transport.as_deref() {
         Some("nvme") if network => StorageClass::Unknown,
         Some("nvme") => StorageClass::Nvme,
-        Some("dasd" | "rbd") => StorageClass::Unknown,
-        _ if is_paravirtual(block) => StorageClass::Unknown,
+        Some("dasd") => StorageClass::Unknown,
+        Some(transport) if ELSEWHERE.contains(&transport) => StorageClass::Unknown,
+        _ if is_paravirtual(block) || is_emulated(block) => StorageClass::Unknown,
         Some("raid") => flag,
         _ if flag == StorageClass::Unknown => likely_medium(block),
         _ => flag,
     }
+}
+
+/// A disk that a hypervisor emulates: it says of its medium what the hypervisor was told to say.
+pub(super) fn is_emulated(block: &Block) -> bool {
+    let starts = |text: &Option<String>| {
+        let text = text.as_deref().unwrap_or_default().trim().to_ascii_lowercase();
+        EMULATED.iter().any(|word| text.starts_with(word))
+    };
+    starts(&block.model) || starts(&block.vendor)
 }
 
 /// A disk of a paravirtual frontend, virtio or Xen: by its transport, or by the name that only such disks get.

@@ -17,9 +17,6 @@ const GUEST_DRIVERS: &[&str] = &[
 /// PCI vendors of such devices: Google, virtio, VMware.
 const GUEST_PCI_VENDORS: &[&str] = &["1ae0:", "1af4:", "15ad:"];
 
-/// Models and vendors of emulated disks, in lower case.
-const GUEST_DISKS: &[&str] = &["qemu", "vmware", "vbox", "msft"];
-
 /// Network drivers of cards that clouds give to guests and to a few bare-metal instances.
 const CLOUD_DRIVERS: &[&str] = &["ena"];
 
@@ -34,11 +31,7 @@ pub(super) fn guest_disk(facts: &Facts) -> Option<String> {
 }
 
 fn is_guest_disk(block: &Block) -> bool {
-    let starts = |text: &Option<String>| {
-        let text = text.as_deref().unwrap_or_default().trim().to_ascii_lowercase();
-        GUEST_DISKS.iter().any(|word| text.starts_with(word))
-    };
-    disks::is_paravirtual(block) || starts(&block.model) || starts(&block.vendor)
+    disks::is_paravirtual(block) || disks::is_emulated(block)
 }
 
 /// A CPU that a hypervisor made up.

@@ -120,9 +120,18 @@ fn decide(facts: &Facts) -> Decision {
             format!("{device} against a CPU without hypervisor bit"),
         ),
         (_, _, Some(device)) if is_firm => Decision::certain(Guest::Yes, device),
-        (_, _, Some(device)) => Decision::likely(Guest::Yes, device),
+        (_, Some(real), Some(device)) => by_card(facts, &real, device),
+        (_, None, Some(device)) => Decision::likely(Guest::Yes, device),
         (_, Some(real), None) => Decision::certain(Guest::No, real),
         (_, None, None) => by_weak_signs(facts),
+    }
+}
+
+/// DMI names a machine, and a network card is one of a guest. A DPU has such a card between itself and its host.
+fn by_card(facts: &Facts, real: &str, card: String) -> Decision {
+    match devices::likely_machine(facts) {
+        Some(machine) => Decision::likely(Guest::No, format!("{real}, and {machine}, in spite of {card}")),
+        None => Decision::likely(Guest::Yes, card),
     }
 }
 
@@ -240,6 +249,15 @@ mod tests {
                 Guest::No,
             ),
             ("[host]\nfreq_driver = 'intel_pstate'", Guest::No),
+            (
+                "[host]\ndmi_vendor = 'NVIDIA'\n[[nic]]\nname = 'tm0'\ndriver = 'virtio_net'\n\
+                 [[nic]]\nname = 'p0'\nkind = 'physical'\nsriov_totalvfs = 16",
+                Guest::No,
+            ),
+            (
+                "[host]\ndmi_vendor = 'Gigabyte'\n[[nic]]\nname = 'ens3'\ndriver = 'virtio_net'",
+                Guest::Yes,
+            ),
             (
                 &format!("{vf}parent = 'p0'\n[[nic]]\nname = 'p0'\nkind = 'physical'\n"),
                 Guest::No,
