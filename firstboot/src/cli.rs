@@ -27,6 +27,8 @@ enum Command {
     Boots(cmd::boots::Args),
     /// Show what was detected on this host.
     Detect(cmd::detect::Args),
+    /// Show whether this host has what the agent needs. Changes nothing.
+    Selftest(cmd::selftest::Args),
     /// Show what a trial would change, from what to what and why. Changes nothing.
     Plan(cmd::plan::Args),
     /// Show what differs from the committed profile, or from the one that matches, and who set it.
@@ -124,6 +126,7 @@ impl Command {
             Command::Status(args) => cmd::status::run(&host, &args),
             Command::Boots(args) => cmd::boots::run(&host, &args),
             Command::Detect(args) => cmd::detect::run(&host, &args),
+            Command::Selftest(args) => cmd::selftest::run(&host, &args),
             Command::Plan(args) => cmd::plan::run(&host, &args),
             Command::Audit(args) => cmd::audit::run(&host, &args),
             Command::Metrics(args) => cmd::metrics::run(&host, &args),

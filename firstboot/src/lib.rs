@@ -31,6 +31,7 @@ pub mod notify;
 pub mod owner;
 pub mod people;
 pub mod report;
+pub mod selftest;
 pub mod siteconf;
 pub mod siteunits;
 pub mod sockets;

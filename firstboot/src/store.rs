@@ -6,8 +6,11 @@ use crate::atomic::{self, WriteError};
 use crate::host::Host;
 use dtnforge_profiles::state::{self, StateFile};
 use nix::fcntl::{Flock, FlockArg};
+use nix::unistd::{getegid, geteuid};
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The state file.
@@ -33,7 +36,7 @@ pub fn load(host: &Host) -> Loaded {
         file: StateFile::stock(&why),
         damage: Some(why),
     };
-    match fs::read(host.path(STATE_PATH)) {
+    match read_trusted(&host.path(STATE_PATH)) {
         Ok(bytes) => match state::parse(&bytes) {
             Ok(file) => Loaded { file, damage: None },
             Err(error) => damaged(format!("{STATE_PATH}: {error}")),
@@ -44,6 +47,30 @@ pub fn load(host: &Host) -> Loaded {
         },
         Err(error) => damaged(format!("{STATE_PATH}: cannot be read: {error}")),
     }
+}
+
+/// The bytes of a file that only root, or the user that we run as, can have written: a state says what is written to
+/// the kernel at the next boot.
+fn read_trusted(path: &Path) -> io::Result<Vec<u8>> {
+    // Looked at before it is opened: opening a pipe would wait for a writer.
+    let about = fs::metadata(path)?;
+    if !about.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    if about.uid() != 0 && about.uid() != geteuid().as_raw() {
+        return Err(io::Error::other(format!(
+            "it belongs to user {}, expected root",
+            about.uid()
+        )));
+    }
+    let ours = [0, getegid().as_raw()].contains(&about.gid());
+    if about.mode() & 0o002 != 0 || (about.mode() & 0o020 != 0 && !ours) {
+        let mode = about.mode() & 0o7777;
+        return Err(io::Error::other(format!(
+            "others than its owner may write it (mode {mode:04o}, expected 0644)"
+        )));
+    }
+    fs::read(path)
 }
 
 /// Why the state was not stored.

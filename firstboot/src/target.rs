@@ -51,7 +51,7 @@ fn memory_bytes(host: &Host) -> Option<u64> {
 }
 
 /// Names of all modules that this kernel has: loadable, built in or loaded. `None` when its lists cannot be read.
-fn modules(host: &Host, kernel: &str) -> Option<BTreeSet<String>> {
+pub fn modules(host: &Host, kernel: &str) -> Option<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     let list = |name: &str| fs::read_to_string(host.path(&format!("/lib/modules/{kernel}/{name}"))).ok();
     for path in list("modules.dep")?

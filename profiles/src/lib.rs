@@ -35,6 +35,7 @@ pub mod plan;
 pub mod published;
 pub mod render;
 pub mod report;
+pub mod selftest;
 pub mod site;
 pub mod state;
 pub mod stats;

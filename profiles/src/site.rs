@@ -120,6 +120,10 @@ pub struct SiteFile {
     /// Whether a node that fell back to the stock entry tries the tuned one again by itself. Default `cut-short`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_fallback: Option<RetryAfterFallback>,
+    /// Whether a node whose hardware changed since its commit tries anew by itself. Default false: it is stock until
+    /// `retry`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_retrial: Option<bool>,
     /// Directory for `dtnforge.prom`, which node_exporter's textfile collector reads. Default
     /// `/var/lib/prometheus/node-exporter`. Where there is no such directory, nothing is written.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -262,6 +266,8 @@ pub struct Site {
     pub peers: Vec<Peer>,
     /// Whether a node in fallback tries again by itself.
     pub retry_after_fallback: RetryAfterFallback,
+    /// Whether a node with other hardware than that of its commit tries anew by itself.
+    pub auto_retrial: bool,
 }
 
 impl SiteFile {
@@ -287,6 +293,7 @@ impl SiteFile {
             throughput_limit: nearer.throughput_limit.or(self.throughput_limit),
             peers: nearer.peers.or(self.peers),
             retry_after_fallback: nearer.retry_after_fallback.or(self.retry_after_fallback),
+            auto_retrial: nearer.auto_retrial.or(self.auto_retrial),
             metrics_dir: nearer.metrics_dir.or(self.metrics_dir),
             firmware_entries: nearer.firmware_entries.or(self.firmware_entries),
             services_after_verdict: nearer.services_after_verdict.or(self.services_after_verdict),
@@ -399,6 +406,7 @@ impl SiteFile {
             throughput_limit,
             peers,
             retry_after_fallback: self.retry_after_fallback.unwrap_or_default(),
+            auto_retrial: self.auto_retrial.unwrap_or(false),
         })
     }
 }

@@ -19,6 +19,7 @@ pub mod restore;
 pub mod retry;
 pub mod run;
 pub mod save;
+pub mod selftest;
 pub mod states;
 pub mod status;
 pub mod try_out;

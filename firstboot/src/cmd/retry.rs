@@ -3,7 +3,7 @@
 use crate::boot::{self, Mode, counter};
 use crate::flow::Context;
 use crate::host::Host;
-use crate::{motd, store};
+use crate::{detect, motd, store};
 use anyhow::{Context as _, bail};
 use dtnforge_profiles::envelope::Exit;
 use dtnforge_profiles::state::State;
@@ -18,7 +18,7 @@ pub fn run(host: Host) -> anyhow::Result<Exit> {
     let _lock = store::lock(&host)?;
     let mut context = Context::open(host);
     let fell_back = matches!(context.file.state, State::Fallback(_));
-    let next = next(&context.file.state)?;
+    let next = next(&context.host, &context.file.state)?;
     let armed = match counter::arm(&context.host) {
         Ok(entry) => Some(entry),
         // Without the counter the boot loader goes on with the stock entry: nothing would have been done.
@@ -53,7 +53,7 @@ pub fn run(host: Host) -> anyhow::Result<Exit> {
 }
 
 /// The state to go on with.
-fn next(state: &State) -> anyhow::Result<State> {
+fn next(host: &Host, state: &State) -> anyhow::Result<State> {
     let stock = || State::Stock {
         why: "an admin said retry; nothing was tried since".to_owned(),
     };
@@ -67,11 +67,14 @@ fn next(state: &State) -> anyhow::Result<State> {
         }
         State::Fallback(fallback) => match &*fallback.former {
             committed @ State::Committed(_) => committed.clone(),
-            former => next(former)?,
+            former => next(host, former)?,
         },
         State::Rejected(rejection) => match &rejection.previous {
-            Some(commit) => State::Committed(commit.clone()),
-            None => stock(),
+            // A commit for other hardware would only be rejected once more.
+            Some(commit) if commit.plan.fingerprint == detect::detect(host).fingerprint() => {
+                State::Committed(commit.clone())
+            }
+            _ => stock(),
         },
         State::Stock { .. } | State::RollbackUnverified { .. } => stock(),
     })

@@ -109,11 +109,12 @@ fn settled_facts(host: &Host, limit: Duration) -> Facts {
     }
 }
 
-/// Names the site's decisions about tuning, so that a changed decision is noticed. What a node does after a fallback
-/// is none of them.
+/// Names the site's decisions about tuning, so that a changed decision is noticed. When a node tries again by itself is
+/// none of them.
 pub fn site_digest(site: &Site) -> Digest {
     let tuning = Site {
         retry_after_fallback: RetryAfterFallback::default(),
+        auto_retrial: false,
         ..site.clone()
     };
     Digest::of(format!("{tuning:?}").as_bytes())

@@ -235,6 +235,11 @@ fn decide(context: &mut Context, look: Look) -> anyhow::Result<End> {
     if let State::Committed(commit) = &context.file.state {
         match start::fit(commit, layer, &look.facts.fingerprint(), &site) {
             Fit::Fits => return verify_commit(context, commit.clone()),
+            Fit::OtherHardware if !look.site.auto_retrial => {
+                return other_hardware(context, &look, commit.clone());
+            }
+            Fit::OtherHardware if is_live(context, commit) => return wait_for_boot(context, OTHER_HARDWARE),
+            Fit::OtherHardware => context.tell(Level::Warn, events::STATE_ENTERED, "", OTHER_HARDWARE),
             Fit::Changed(what) if is_live(context, commit) => return wait_for_boot(context, what),
             Fit::Changed(what) => context.tell(Level::Warn, events::STATE_ENTERED, "", what),
         }
@@ -250,6 +255,36 @@ fn decide(context: &mut Context, look: Look) -> anyhow::Result<End> {
         return stay_stock(context, &why);
     }
     attempt::attempt(context, &look)
+}
+
+const OTHER_HARDWARE: &str = "the hardware changed since the commit";
+
+/// The commit is for other hardware, and only an admin knows whether this node is what he wants to tune: another card,
+/// or the disk in another machine. Where its values are not in place it is kept aside, because a card that is missing
+/// once may be back at the next boot.
+fn other_hardware(context: &mut Context, look: &Look, commit: Box<Commit>) -> anyhow::Result<End> {
+    let live = is_live(context, &commit);
+    let until = if live {
+        "; its values stay live in this boot, and are not put in place again"
+    } else {
+        ""
+    };
+    let reason = format!(
+        "{OTHER_HARDWARE} of {}{until}; no new trial until `dtn-firstboot retry`, or with `auto_retrial = true`",
+        commit.profile
+    );
+    let rejection = Rejection {
+        profile: commit.profile.clone(),
+        layer: look.chosen.layer.clone(),
+        site: look::site_digest(&look.site),
+        reason: reason.clone(),
+        verdict: None,
+        boot_id: context.boot_id.clone(),
+        at: Context::now(),
+        previous: (!live).then_some(commit),
+    };
+    context.enter(State::Rejected(Box::new(rejection)), &reason)?;
+    Ok(End::with(Exit::Rejected, format!("rejected: {reason}")))
 }
 
 /// After a rejection the early unit may have put the former commit in place again, because what the node would be

@@ -51,7 +51,9 @@ pub fn begin(file: &mut StateFile, words: Words) -> Start {
 pub enum Fit {
     /// Same layer, same hardware, same site decisions.
     Fits,
-    /// It was made for something else.
+    /// It was made for other hardware.
+    OtherHardware,
+    /// It was made for another layer, or other decisions of the site.
     Changed(&'static str),
 }
 
@@ -63,7 +65,7 @@ pub fn fit(
     site: &dtnforge_profiles::digest::Digest,
 ) -> Fit {
     if commit.plan.fingerprint != *fingerprint {
-        Fit::Changed("the hardware changed since the commit")
+        Fit::OtherHardware
     } else if commit.layer != *layer {
         Fit::Changed("the layer changed since the commit")
     } else if commit.site != *site {

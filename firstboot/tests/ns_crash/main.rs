@@ -105,6 +105,7 @@ const FLOWS: &[Flow] = &[
         RUN,
     ),
     fresh("the boot's own trial", RUN),
+    fresh("try --prove", &["try", "--prove"]),
     booted("a committed boot", RUN),
     booted("the early unit with a commit", &["early"]),
     after("the early unit after a soft-reboot", &[TRY], &["early"]),

@@ -98,6 +98,29 @@ fn faults(page: &str) -> Vec<(u32, Vec<(String, String)>)> {
 }
 
 #[test]
+fn the_page_about_faults_names_tests_that_exist() {
+    let page = page("faults.md");
+    let rows = page
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| fault |"));
+    for row in rows {
+        let tests: Vec<_> = row
+            .split('`')
+            .filter_map(|part| part.split_once(".rs::"))
+            .collect();
+        assert!(!tests.is_empty(), "no test: {row}");
+        for (file, name) in tests {
+            let source = std::fs::read_to_string(project().join(format!("{file}.rs")));
+            let source = source.unwrap_or_else(|error| panic!("{file}.rs: {error}"));
+            assert!(
+                source.contains(&format!("fn {name}()")),
+                "{file}.rs has no test {name}"
+            );
+        }
+    }
+}
+
+#[test]
 fn each_fault_of_the_script_has_a_test_that_exists_or_the_reason_why_not() {
     let page = page("script-migration.md");
     let faults = faults(&page);

@@ -9,9 +9,11 @@
 mod audit;
 mod docs;
 mod drift;
+mod faults;
 mod labels;
 mod metrics;
 mod node;
 mod report;
 mod script;
+mod selftest;
 mod window;

@@ -77,6 +77,11 @@ pub(super) fn end_the_dead(context: &mut Context) -> anyhow::Result<()> {
         let sentence = told.unwrap_or_default();
         return Ok(context.enter(State::RollbackUnverified { what }, &sentence)?);
     }
+    if let (Some(sentence), State::RollbackUnverified { .. }) = (&told, &context.file.state) {
+        // What could not be taken back before was taken back now, and read.
+        let why = sentence.clone();
+        return Ok(context.enter(State::Stock { why: why.clone() }, &why)?);
+    }
     if let Some(why) = context.file.state.conclude_dead_attempt() {
         let state = context.file.state.clone();
         context.enter(state, &why)?;
