@@ -16,7 +16,7 @@ use dtnforge_profiles::digest::Digest;
 use std::path::{Path, PathBuf};
 
 /// What is in the tools tree, beside what these depend on.
-pub const PACKAGES: [&str; 16] = [
+pub const PACKAGES: [&str; 17] = [
     "bash",
     "coreutils",
     "cryptsetup-bin",
@@ -24,6 +24,8 @@ pub const PACKAGES: [&str; 16] = [
     "e2fsprogs",
     "erofs-utils",
     "fdisk",
+    // What a netboot set brings along for machines without an iPXE of their own.
+    "ipxe",
     "ipxe-qemu",
     "mtools",
     "ovmf",

@@ -41,6 +41,8 @@ pub struct Seen {
     /// The entry that runs, by the mode on its command line. The boot loader's variables may speak of another one, which
     /// it could not load before the firmware went on to its next entry.
     pub running: Option<&'static str>,
+    /// `dtnforge.boot=net` is on the kernel command line: the root came from the network.
+    pub net: bool,
     /// `StubInfo` is there: a UKI was started.
     pub stub: bool,
     /// `LoaderDevicePartUUID` is there: from a disk.
@@ -63,6 +65,9 @@ impl Seen {
             Some(id) if *id == self.boot_id => return BootKind::Soft,
             Some(_) => return BootKind::Kexec,
             None => {}
+        }
+        if self.net {
+            return BootKind::Net;
         }
         if self.started_directly().is_some() {
             return BootKind::Direct;
@@ -265,6 +270,15 @@ mod tests {
         assert_eq!(seen.kind(), BootKind::Unknown);
         let stub = Seen { stub: true, ..seen };
         assert_eq!(stub.kind(), BootKind::Net);
+        let kernel = Seen {
+            net: true,
+            ..Seen::default()
+        };
+        assert_eq!(
+            kernel.kind(),
+            BootKind::Net,
+            "a kernel and an initrd without a stub"
+        );
         let disk = Seen {
             from_disk: true,
             ..stub

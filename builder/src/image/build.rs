@@ -3,7 +3,7 @@
 use super::catalog::Content;
 use super::manifest::Manifest;
 use super::uki::Parts;
-use super::{Context, disk, initrd, layers, packages, root, tree, uki};
+use super::{Context, disk, initrd, layers, netboot, packages, root, tree, uki};
 use crate::cache::Cache;
 use crate::fsx;
 use crate::packages::lock::Lock;
@@ -93,6 +93,16 @@ pub fn build(
             spec,
             &mut outputs,
             &disk,
+        )?);
+    }
+    if spec.outputs.contains(&Output::Netboot) {
+        artefacts.extend(netboot::stages(
+            &mut pipeline,
+            &context,
+            spec,
+            &mut outputs,
+            parts,
+            &erofs,
         )?);
     }
     if options.verify {

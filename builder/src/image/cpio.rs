@@ -2,6 +2,8 @@
 //! Entries are in order of their names, belong to root, and carry the image's time, so equal trees are equal bytes.
 
 use crate::fsx::{self, FileError};
+use std::fs::File;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 const DIRECTORY: u32 = 0o040_755;
@@ -35,7 +37,7 @@ impl Archive {
             let path = root.join(&relative);
             let name = relative.to_string_lossy().into_owned();
             if path.is_dir() {
-                self.entry(&name, DIRECTORY, &[]);
+                self.add_directory(&name);
             } else {
                 self.add_file(&name, &fsx::read(&path)?);
             }
@@ -43,9 +45,49 @@ impl Archive {
         Ok(())
     }
 
+    /// Adds an empty directory.
+    pub fn add_directory(&mut self, name: &str) {
+        self.entry(name, DIRECTORY, &[]);
+    }
+
     /// Adds a file. Its directories must have been added, or exist in the archive that this one is unpacked over.
     pub fn add_file(&mut self, name: &str, content: &[u8]) {
         self.entry(name, FILE, content);
+    }
+
+    /// Writes the whole archive to `target`, with the file `source` as its last entry, which may be large.
+    ///
+    /// # Errors
+    /// A file cannot be read or written; `source` does not fit into this form of archive (4 GiB).
+    pub fn finish_with(mut self, name: &str, source: &Path, target: &Path) -> Result<(), FileError> {
+        let mut file = fsx::open(source)?;
+        let size = file.metadata().map(|data| data.len());
+        let size = size.map_err(|cause| FileError::new("look at", source, cause))?;
+        if u32::try_from(size).is_err() {
+            let cause = io::Error::other(format!(
+                "{size} bytes, and a file in this archive has less than 4 GiB"
+            ));
+            return Err(FileError::new("archive", source, cause));
+        }
+        self.header(name, FILE, size);
+        let copied = File::create(target).and_then(|mut out| {
+            out.write_all(&self.bytes)?;
+            let copied = io::copy(&mut file, &mut out)?;
+            let padding = self.bytes.len() as u64 + copied;
+            self.bytes.clear();
+            let rest = padding.next_multiple_of(4) - padding;
+            out.write_all(&[0; 4][..usize::try_from(rest).unwrap_or_default()])?;
+            out.write_all(&self.finish())?;
+            if copied == size {
+                Ok(())
+            } else {
+                Err(io::Error::other(format!(
+                    "{} changed while it was read",
+                    source.display()
+                )))
+            }
+        });
+        copied.map_err(|cause| FileError::new("write", target, cause))
     }
 
     /// The whole archive.
@@ -57,6 +99,12 @@ impl Archive {
     }
 
     fn entry(&mut self, name: &str, mode: u32, content: &[u8]) {
+        self.header(name, mode, content.len() as u64);
+        self.bytes.extend(content);
+        self.pad();
+    }
+
+    fn header(&mut self, name: &str, mode: u32, size: u64) {
         let links = if mode == DIRECTORY { 2 } else { 1 };
         let inode = if mode == 0 { 0 } else { self.entries + 1 };
         self.entries += 1;
@@ -68,7 +116,7 @@ impl Archive {
             0,
             links,
             self.time,
-            content.len() as u64,
+            size,
             0,
             0,
             0,
@@ -82,8 +130,6 @@ impl Archive {
         }
         self.bytes.extend(name.bytes());
         self.bytes.push(0);
-        self.pad();
-        self.bytes.extend(content);
         self.pad();
     }
 
@@ -115,6 +161,22 @@ mod tests {
         assert_eq!(text.matches("070701").count(), 3);
         assert!(text.contains("etc/veritytab\0line\n\0\0\0"), "{text:?}");
         assert!(text.trim_end_matches('\0').ends_with(TRAILER));
+    }
+
+    #[test]
+    fn a_large_file_at_the_end_is_the_same_as_a_small_one_from_memory() {
+        let home = tempfile::tempdir().unwrap();
+        let (source, target) = (home.path().join("source"), home.path().join("target"));
+        for content in [&b"12345"[..], b"", b"1234"] {
+            fsx::write(&source, content).unwrap();
+            let mut archive = Archive::new(7);
+            archive.add_file("a", b"x");
+            archive.finish_with("b", &source, &target).unwrap();
+            let mut all = Archive::new(7);
+            all.add_file("a", b"x");
+            all.add_file("b", content);
+            assert_eq!(fsx::read(&target).unwrap(), all.finish(), "{content:?}");
+        }
     }
 
     #[test]

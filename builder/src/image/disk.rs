@@ -116,18 +116,26 @@ fn make_state(work: &Work<'_>, context: &Context, spec: &Spec) -> Result<(), Sta
 
 /// The partitions, as files for systemd-repart. The state partition is the last one, so that it can grow.
 fn definitions(spec: &Spec, parts: Parts<'_>) -> Result<Vec<(&'static str, String)>, StageError> {
+    let esp = format!("Format=vfat\nCopyFiles=/mnt/out/esp:/\n{}", sizes(spec.esp_mib));
+    let mut all = vec![("10-esp.conf", definition("esp", "esp", &esp))];
+    all.extend(read_only_partitions(parts)?);
+    let state = "CopyBlocks=/mnt/out/state.ext4\n";
+    all.push(("40-state.conf", definition(uuid::STATE_TYPE, "dtn-state", state)));
+    Ok(all)
+}
+
+/// The partitions that a node only reads: root, layers, and the hashes of both.
+pub(super) fn read_only_partitions(parts: Parts<'_>) -> Result<Vec<(&'static str, String)>, StageError> {
     let ids = |made: &Made, file: &str| -> Result<(String, String), StageError> {
         let hash = root::root_hash(&made.path(file))?;
         uuid::of_root_hash(&hash).ok_or_else(|| StageError::Wrong(format!("{hash:?} is no root hash")))
     };
     let (root, root_hashes) = ids(parts.verity, "root.hash")?;
     let (layers, layers_hashes) = ids(parts.layers, "layers.hash")?;
-    let esp = format!("Format=vfat\nCopyFiles=/mnt/out/esp:/\n{}", sizes(spec.esp_mib));
     let verity = |kind, label, uuid: String, file| {
         definition(kind, label, &format!("UUID={uuid}\nCopyBlocks=/mnt/{file}\n"))
     };
     Ok(vec![
-        ("10-esp.conf", definition("esp", "esp", &esp)),
         (
             "20-root.conf",
             verity("root-x86-64", "dtn-root", root, "root.erofs"),
@@ -154,10 +162,6 @@ fn definitions(spec: &Spec, parts: Parts<'_>) -> Result<Vec<(&'static str, Strin
                 "layers.verity",
             ),
         ),
-        (
-            "40-state.conf",
-            definition(uuid::STATE_TYPE, "dtn-state", "CopyBlocks=/mnt/out/state.ext4\n"),
-        ),
     ])
 }
 
@@ -172,7 +176,11 @@ fn sizes(mib: u32) -> String {
     text
 }
 
-fn partition(
+/// Makes the disk `target` of the definitions in `repart.d` of `work`.
+///
+/// # Errors
+/// systemd-repart fails.
+pub(super) fn partition(
     work: &Work<'_>,
     context: &Context,
     parts: Parts<'_>,
@@ -212,7 +220,7 @@ fn partition(
 }
 
 /// The file `target` as a tool sees it that has its directory bound as `/mnt/dest`.
-fn seen_inside(target: &Path) -> Result<(&Path, String), StageError> {
+pub(super) fn seen_inside(target: &Path) -> Result<(&Path, String), StageError> {
     match (target.parent(), target.file_name()) {
         (Some(directory), Some(name)) => Ok((directory, format!("/mnt/dest/{}", name.to_string_lossy()))),
         _ => Err(StageError::Wrong(format!(

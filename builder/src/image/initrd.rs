@@ -12,7 +12,7 @@ const CODE: u32 = 2;
 const MODULES: &str = "systemd-veritysetup";
 const DRIVERS: &str = "erofs overlay ext4 vfat dm-verity loop i2c-i801 lpc_ich i2c-piix4";
 /// Programs that the units in `overlays/initrd` call, beside those that dracut brings.
-const PROGRAMS: &str = "sync";
+const PROGRAMS: &str = "losetup sync";
 /// What a node never has between its firmware and its root, or what would only cost time.
 const OMITTED: &str = "biosdevname bluetooth btrfs busybox convertfs crypt dbus dbus-daemon dmraid drm fido2 i18n lvm \
                        lvmmerge lvmthinpool-monitor mdraid memstrack multipath network numlock nvdimm pcsc pkcs11 \

@@ -1,5 +1,5 @@
 //! The stages of an image, in the order of a build: [`packages`], [`tree`], [`initrd`], [`root`] (erofs and its
-//! dm-verity hashes), [`layers`], [`uki`], [`disk`], and the [`manifest`]. [`build`] strings them together.
+//! dm-verity hashes), [`layers`], [`uki`], [`disk`], [`netboot`], and the [`manifest`]. [`build`] strings them together.
 
 pub mod access;
 pub mod agent;
@@ -11,6 +11,7 @@ pub mod esp;
 pub mod initrd;
 pub mod layers;
 pub mod manifest;
+pub mod netboot;
 pub mod overlay;
 pub mod packages;
 pub mod root;

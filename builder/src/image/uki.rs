@@ -2,21 +2,24 @@
 //! systemd-boot until a boot is good; `stock` never tunes. What differs is `IMAGE_ID` in their os-release (with equal
 //! ones systemd-boot would sort `stock` first, always) and `dtnforge.mode` on the command line.
 
+use super::disk::seen_inside;
 use super::{Context, cpio, root, uuid};
 use crate::fsx;
 use crate::spec::Spec;
 use crate::stage::{Inputs, Made, Pipeline, StageError, Work};
+use std::path::Path;
 
-const CODE: u32 = 3;
+const CODE: u32 = 4;
 const LAYERS_UNIT: &str = "etc/systemd/system/dtn-layers.service";
-const PARTITIONS: &str = "/dev/disk/by-partuuid";
+/// Where udev names partitions by their unique ids.
+pub(super) const PARTITIONS: &str = "/dev/disk/by-partuuid";
 /// The two entries: file, `IMAGE_ID`, mode.
 pub const ENTRIES: [(&str, &str, Mode); 2] = [
     ("dtnforge.efi", "dtnforge", Mode::Tuned),
     ("stock.efi", "stock", Mode::Stock),
 ];
 /// Words of both entries. No shell in the initrd that waits for somebody: root is locked there.
-const COMMON: [&str; 2] = ["panic=10", "rd.shell=0"];
+pub(super) const COMMON: [&str; 2] = ["panic=10", "rd.shell=0"];
 /// Whatever kills a tuned boot must end in a reboot, so that it is counted: a damaged block of the root, a fault of
 /// the kernel that it would survive by half, a dead init, an initrd that cannot go on.
 const TUNED: [&str; 5] = [
@@ -41,7 +44,7 @@ pub enum Mode {
 
 impl Mode {
     /// The value of `dtnforge.mode`.
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Tuned => "tuned",
             Self::Stock => "stock",
@@ -89,13 +92,14 @@ pub fn stage(
         );
     }
     let made = pipeline.stage("uki", &inputs, |work| {
-        let extra = extra_initrd(context, spec, &layers_hash)?;
-        fsx::write(&work.path("extra.cpio"), &extra)?;
+        let extra = work.path("extra.cpio");
+        fsx::write(&extra, &extra_initrd(context, spec, &layers_hash)?.finish())?;
         for (file, id, mode) in ENTRIES {
             let entry = Entry {
-                file,
+                target: &work.path(file),
                 id,
                 command_line: command_line(spec, &root_hash, mode),
+                initrds: &[&parts.initrd.path("initrd"), &extra],
             };
             make(work, context, parts, &entry)?;
         }
@@ -105,11 +109,15 @@ pub fn stage(
 }
 
 /// What is added to dracut's initrd: our units, and the one that opens the layers.
-fn extra_initrd(context: &Context, spec: &Spec, layers_hash: &str) -> Result<Vec<u8>, StageError> {
+pub(super) fn extra_initrd(
+    context: &Context,
+    spec: &Spec,
+    layers_hash: &str,
+) -> Result<cpio::Archive, StageError> {
     let mut archive = cpio::Archive::new(context.epoch);
     archive.add_tree(&spec.initrd_overlay)?;
     archive.add_file(LAYERS_UNIT, layers_unit(layers_hash)?.as_bytes());
-    Ok(archive.finish())
+    Ok(archive)
 }
 
 /// A unit and not a line of veritytab: systemd would take such a device away again after the switch to the root,
@@ -128,7 +136,7 @@ fn layers_unit(layers_hash: &str) -> Result<String, StageError> {
 }
 
 /// The unit of a partition, in systemd's way of writing paths.
-fn device_unit(partition: &str) -> String {
+pub(super) fn device_unit(partition: &str) -> String {
     let path = format!("{PARTITIONS}/{partition}");
     format!(
         "{}.device",
@@ -138,10 +146,11 @@ fn device_unit(partition: &str) -> String {
     )
 }
 
+/// What every command line begins with.
+pub(super) const ROOT: [&str; 3] = ["root=/dev/mapper/root", "rootfstype=erofs", "ro"];
+
 fn command_line(spec: &Spec, root_hash: &str, mode: Mode) -> String {
-    let mut words: Vec<String> = ["root=/dev/mapper/root", "rootfstype=erofs", "ro"]
-        .map(str::to_owned)
-        .to_vec();
+    let mut words: Vec<String> = ROOT.map(str::to_owned).to_vec();
     words.push(format!("roothash={root_hash}"));
     words.extend(COMMON.map(str::to_owned));
     let own: &[&str] = match mode {
@@ -158,45 +167,61 @@ fn command_line(spec: &Spec, root_hash: &str, mode: Mode) -> String {
     words.join(" ")
 }
 
-struct Entry<'a> {
-    file: &'a str,
-    id: &'a str,
-    command_line: String,
+/// A UKI to make.
+pub(super) struct Entry<'a> {
+    /// Where it goes.
+    pub target: &'a Path,
+    /// Its `IMAGE_ID`.
+    pub id: &'a str,
+    /// The kernel's command line.
+    pub command_line: String,
+    /// The initrds, in the order in which the kernel unpacks them.
+    pub initrds: &'a [&'a Path],
 }
 
-fn make(work: &Work<'_>, context: &Context, parts: Parts<'_>, entry: &Entry<'_>) -> Result<(), StageError> {
+/// Makes a UKI and reads it back.
+///
+/// # Errors
+/// ukify fails, or what it wrote does not read back.
+pub(super) fn make(
+    work: &Work<'_>,
+    context: &Context,
+    parts: Parts<'_>,
+    entry: &Entry<'_>,
+) -> Result<(), StageError> {
     let os_release = fsx::read_text(&parts.tree.path("tree/usr/lib/os-release"))?;
     let own = format!("{}\nIMAGE_ID={}\n", os_release.trim_end(), entry.id);
     fsx::write(&work.path("os-release"), own.as_bytes())?;
     let kernel = fsx::read_text(&parts.initrd.path("uname"))?;
-    context
+    let (directory, inside) = seen_inside(entry.target)?;
+    let mut ukify = context
         .tools
         .inside("ukify")
         .bind(work.directory, "out")
+        .bind(directory, "dest")
         .bind(&parts.initrd.path("vmlinuz"), "vmlinuz")
-        .bind(&parts.initrd.path("initrd"), "initrd")
-        .args([
-            "build",
-            "--linux=/mnt/vmlinuz",
-            "--initrd=/mnt/initrd",
-            "--initrd=/mnt/out/extra.cpio",
-        ])
+        .args(["build", "--linux=/mnt/vmlinuz"]);
+    for (number, initrd) in entry.initrds.iter().enumerate() {
+        let name = format!("initrd{number}");
+        ukify = ukify.bind(initrd, &name).arg(format!("--initrd=/mnt/{name}"));
+    }
+    ukify
         .args(["--os-release=@/mnt/out/os-release", &format!("--uname={kernel}")])
         .args([
             "--stub=/usr/lib/systemd/boot/efi/linuxx64.efi.stub",
             &format!("--cmdline={}", entry.command_line),
         ])
-        .arg(format!("--output=/mnt/out/{}", entry.file))
+        .arg(format!("--output={inside}"))
         .env("SOURCE_DATE_EPOCH", context.epoch.to_string())
         .run(&work.log)?;
-    read_back(work, entry)
+    read_back(entry)
 }
 
 /// A flipped byte in a UKI hangs a machine and nothing counts it, so what was written is read again: the command line
 /// and the id must be in it.
-fn read_back(work: &Work<'_>, entry: &Entry<'_>) -> Result<(), StageError> {
-    let path = work.path(entry.file);
-    let bytes = fsx::read(&path)?;
+fn read_back(entry: &Entry<'_>) -> Result<(), StageError> {
+    let path = entry.target;
+    let bytes = fsx::read(path)?;
     for expected in [
         entry.command_line.as_bytes(),
         format!("IMAGE_ID={}\n", entry.id).as_bytes(),
@@ -215,7 +240,6 @@ fn read_back(work: &Work<'_>, entry: &Entry<'_>) -> Result<(), StageError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     #[test]
     fn only_the_entry_that_tunes_reboots_by_itself_and_has_its_own_words() {

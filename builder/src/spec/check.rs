@@ -176,8 +176,8 @@ impl Checks<'_> {
         self.each(
             "image.outputs",
             image.outputs.as_ref(),
-            |name| matches!(name, "raw" | "qcow2"),
-            "raw or qcow2",
+            |name| matches!(name, "raw" | "qcow2" | "netboot"),
+            "raw, qcow2 or netboot",
         )?;
         self.each(
             "image.overlays",

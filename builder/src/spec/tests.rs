@@ -63,7 +63,7 @@ fn every_mistake_is_told_with_file_line_and_key() {
         ),
         (
             "[image]\noutputs = [\"raw\",\n \"iso\"]\n",
-            "image-specs/x.toml:4: key `image.outputs`: found \"iso\", expected raw or qcow2",
+            "image-specs/x.toml:4: key `image.outputs`: found \"iso\", expected raw, qcow2 or netboot",
         ),
         (
             "[image]\nhostname = \"DTN_1\"\n",

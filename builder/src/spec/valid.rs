@@ -44,6 +44,8 @@ pub enum Output {
     Raw,
     /// For virtual machines.
     Qcow2,
+    /// What a node boots from the network.
+    Netboot,
 }
 
 /// A tree that is laid over the root.
@@ -151,12 +153,10 @@ fn outputs(written: Option<Vec<String>>) -> BTreeSet<Output> {
     let Some(names) = written else {
         return BTreeSet::from([Output::Raw, Output::Qcow2]);
     };
-    let form = |name: &String| {
-        if name == "qcow2" {
-            Output::Qcow2
-        } else {
-            Output::Raw
-        }
+    let form = |name: &String| match name.as_str() {
+        "qcow2" => Output::Qcow2,
+        "netboot" => Output::Netboot,
+        _ => Output::Raw,
     };
     // The raw disk is what everything else is made of.
     names.iter().map(form).chain([Output::Raw]).collect()

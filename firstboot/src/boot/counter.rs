@@ -54,7 +54,8 @@ pub fn arm_for_commit(host: &Host, file: &StateFile, boot: &Boot) -> Arming {
         .boot(&boot.boot_id)
         .is_some_and(|record| record.reached == Reached::Good);
     let should_be_blessed = was_good && boot.is_counted();
-    if !waits && !should_be_blessed {
+    // What came from the network has no counter, and no next boot has this commit.
+    if boot.kind == BootKind::Net || !waits && !should_be_blessed {
         return Arming::NotNeeded;
     }
     match Esp::find_tuned_entry(host) {

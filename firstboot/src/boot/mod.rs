@@ -55,6 +55,17 @@ pub fn parse_words(cmdline: &str) -> Words {
     words
 }
 
+/// Whether `dtnforge.boot=net` is on the kernel command line: the root came from the network, and nothing is kept over
+/// this boot. The last such word wins.
+pub fn is_from_network(host: &Host) -> bool {
+    let cmdline = fs::read_to_string(host.path("/proc/cmdline")).unwrap_or_default();
+    let last = cmdline
+        .split_whitespace()
+        .filter_map(|word| word.strip_prefix("dtnforge.boot="))
+        .next_back();
+    last == Some("net")
+}
+
 /// The words of this boot. An unreadable command line reads as empty.
 pub fn words(host: &Host) -> Words {
     parse_words(&fs::read_to_string(host.path("/proc/cmdline")).unwrap_or_default())
@@ -93,6 +104,7 @@ pub fn look(host: &Host, ended_before: bool, file: &StateFile) -> Seen {
             Mode::Stock => Some(STOCK_ENTRY),
             Mode::Foreign => None,
         },
+        net: is_from_network(host),
         stub: efi::loader(host, "StubInfo").is_some(),
         from_disk: efi::loader(host, "LoaderDevicePartUUID").is_some(),
     }

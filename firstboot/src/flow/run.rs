@@ -212,7 +212,9 @@ fn stay_stock(context: &mut Context, why: &str) -> anyhow::Result<End> {
 const INSTALLED_HOST: &str = "this host is no image of dtnforge, so nothing is tried by itself; `dtn-firstboot try` in a maintenance window";
 
 fn decide(context: &mut Context, look: Look) -> anyhow::Result<End> {
+    // From the network nothing is kept by design: each boot starts stock and is proved anew.
     if boot::words(&context.host).mode == Mode::Tuned
+        && !boot::is_from_network(&context.host)
         && let Some(fault) = statefs::fault(&context.host)
     {
         let why = format!("{fault}: what is proved could not be kept, so nothing is tried");

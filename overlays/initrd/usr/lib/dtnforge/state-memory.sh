@@ -30,5 +30,6 @@ save() {
 umount $state || umount -l $state
 mount -t tmpfs -o mode=0755,size=25% dtn-state $state
 . /usr/lib/dtnforge/state-places.sh
-save
+# A node that was booted from the network leaves the disks of the machine alone.
+[ -e /run/dtnforge/state-apart ] || save
 exit 0
