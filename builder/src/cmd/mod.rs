@@ -5,6 +5,7 @@ pub mod build;
 pub mod layer;
 pub mod lock;
 pub mod profile;
+pub mod serve;
 pub mod tools;
 
 use crate::cli::Command;
@@ -60,6 +61,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Build(args) => build::run(&args),
         Command::Layer(args) => layer::run(&args),
         Command::Lock(args) => lock::run(&args),
+        Command::Serve(args) => serve::run(&args),
         Command::Boot(args) => boot::run(*args),
         Command::Profile(args) => profile::run(&args),
         Command::Tools(args) => tools::run(&args),
