@@ -13,6 +13,7 @@ pub mod disk;
 pub mod dump;
 pub mod fallback;
 pub mod image;
+pub mod netboot;
 pub mod node;
 pub mod probe;
 pub mod programs;

@@ -36,7 +36,11 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let set = Set::open(&args.out).map_err(|error| Failure::BadInput(error.into()))?;
     interrupt::watch().context("cannot take signals")?;
     let http = Http::start(&set, args.listen)?;
-    println!("serving {} on http://{}/", set.directory().display(), http.address());
+    println!(
+        "serving {} on http://{}/",
+        set.directory().display(),
+        http.address()
+    );
     if set.has("boot.ipxe") {
         println!("in iPXE: chain http://{}/boot.ipxe", http.address());
     }

@@ -64,6 +64,8 @@ pub fn stages(
     })?;
     let size = image.file(IMAGE)?.size;
     refuse_large(size)?;
+    let base = parts.initrd.path("initrd");
+    let least_mib = least_mib(size, parts.initrd.file("initrd")?.size);
     let set = outputs.directory().join(DIRECTORY);
     let (archive, initrd) = (set.join("root.cpio"), set.join("initrd"));
     let mut made = Vec::new();
@@ -83,11 +85,14 @@ pub fn stages(
         Ok(fsx::write(target, &fsx::read(&parts.initrd.path("vmlinuz"))?)?)
     })?;
     file(pipeline, "netboot initrd", "initrd", &|target, _| {
-        let base = fsx::read(&parts.initrd.path("initrd"))?;
+        let base = fsx::read(&base)?;
         let mut extra = uki::extra_initrd(context, spec, &layers_hash)?;
         extra.add_tree(&overlay)?;
         extra.add_file(ROOT_UNIT, root_unit(&root_hash)?.as_bytes());
-        extra.add_file(CONFIG, config(size, base.len() as u64).as_bytes());
+        extra.add_file(
+            CONFIG,
+            format!("least_mib={least_mib}\nimage_bytes={size}\n").as_bytes(),
+        );
         let whole = [padded(base), extra.finish()].concat();
         Ok(fsx::write(target, &whole)?)
     })?;
@@ -101,7 +106,7 @@ pub fn stages(
         uki::make(work, context, parts, &entry)
     })?;
     file(pipeline, "netboot script", "boot.ipxe", &|target, _| {
-        Ok(fsx::write(target, script(spec).as_bytes())?)
+        Ok(fsx::write(target, script(spec, least_mib).as_bytes())?)
     })?;
     file(pipeline, "netboot ipxe", "ipxe.efi", &|target, _| {
         Ok(fsx::write(target, &fsx::read(&context.tools.root().join(IPXE))?)?)
@@ -137,11 +142,6 @@ fn make_disk(work: &Work<'_>, context: &Context, parts: Parts<'_>, erofs: &Made)
 fn padded(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes.resize(bytes.len().next_multiple_of(4), 0);
     bytes
-}
-
-/// What the initrd checks before it attaches the image, as lines of shell with nothing but numbers in them.
-fn config(image: u64, initrd: u64) -> String {
-    format!("least_mib={}\nimage_bytes={image}\n", least_mib(image, initrd))
 }
 
 /// Memory that a node needs, MiB, a multiple of 64, for an image and an initrd of these sizes: while the kernel unpacks,
@@ -181,11 +181,12 @@ fn command_line(spec: &Spec, mode: Mode) -> String {
 }
 
 /// The script for iPXE. Files are named without a server: iPXE takes them from where the script came.
-fn script(spec: &Spec) -> String {
+fn script(spec: &Spec, least_mib: u64) -> String {
     let files = "initrd=initrd initrd=root.cpio";
     format!(
         "#!ipxe\n\
          # {name}: tuned, else stock, else the next boot entry of the firmware (a local disk).\n\
+         # A node needs {least_mib} MiB of memory.\n\
          # `set mode stock` before `chain` of this script boots a node that never tunes.\n\
          isset ${{mode}} && goto ${{mode}} ||\n\
          :tuned\n\
@@ -223,7 +224,11 @@ mod tests {
 
     #[test]
     fn the_script_goes_from_tuned_to_stock_to_the_disk_and_names_no_server() {
-        let script = script(&spec());
+        let script = script(&spec(), 1088);
+        assert!(
+            script.contains("\n# A node needs 1088 MiB of memory.\n"),
+            "{script}"
+        );
         let place = |label: &str| {
             script
                 .find(&format!("\n{label}\n"))
@@ -261,10 +266,6 @@ mod tests {
     #[test]
     fn the_memory_that_is_needed_follows_from_what_is_sent() {
         assert_eq!(least_mib(200 * MIB, 40 * MIB), 1088);
-        assert_eq!(
-            config(200 * MIB, 40 * MIB),
-            "least_mib=1088\nimage_bytes=209715200\n"
-        );
         refuse_large(LARGEST - 1).unwrap();
         let error = refuse_large(LARGEST).unwrap_err().to_string();
         assert!(

@@ -69,11 +69,16 @@ impl Http {
 
 /// Answers one request and prints a line. A client that goes away in the middle is no fault of ours.
 fn serve(set: &Set, request: Request) {
-    let who = request.remote_addr().map_or_else(|| "?".to_owned(), |address| address.ip().to_string());
+    let who = request
+        .remote_addr()
+        .map_or_else(|| "?".to_owned(), |address| address.ip().to_string());
     // What a client sends reaches a terminal.
     let what = format!("{} {}", request.method(), request.url().escape_default());
     let (status, sent) = answer(set, request);
-    let end = sent.map_or_else(|error| format!("ended: {error}"), |bytes| format!("{bytes} bytes"));
+    let end = sent.map_or_else(
+        |error| format!("ended: {error}"),
+        |bytes| format!("{bytes} bytes"),
+    );
     println!("{who} {what} {status} {end}");
 }
 
@@ -116,9 +121,15 @@ mod tests {
         let http = Http::start(&Set::open(home.path()).unwrap(), "127.0.0.1:0".parse().unwrap()).unwrap();
         let ask = |request: &str| ask(http.address(), request);
         let given = ask("GET /boot.ipxe HTTP/1.1");
-        assert!(given.starts_with("HTTP/1.1 200") && given.ends_with("\r\n\r\n#!ipxe\n"), "{given}");
+        assert!(
+            given.starts_with("HTTP/1.1 200") && given.ends_with("\r\n\r\n#!ipxe\n"),
+            "{given}"
+        );
         let head = ask("HEAD /boot.ipxe HTTP/1.1");
-        assert!(head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"), "{head}");
+        assert!(
+            head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"),
+            "{head}"
+        );
         assert!(head.to_ascii_lowercase().contains("content-length: 7"), "{head}");
         assert!(ask("GET /../etc/passwd HTTP/1.1").starts_with("HTTP/1.1 404"));
         assert!(ask("PUT /boot.ipxe HTTP/1.1").starts_with("HTTP/1.1 405"));
@@ -132,7 +143,10 @@ mod tests {
         let first = Http::start(&set, "127.0.0.1:0".parse().unwrap()).unwrap();
         let error = Http::start(&set, first.address()).unwrap_err().to_string();
         let expected = format!("cannot listen on HTTP {}", first.address());
-        assert!(error.starts_with(&expected) && error.contains("hint: "), "{error}");
+        assert!(
+            error.starts_with(&expected) && error.contains("hint: "),
+            "{error}"
+        );
         first.stop();
     }
 }

@@ -60,7 +60,9 @@ impl Set {
         let path = request.split(['?', '#']).next().unwrap_or_default();
         let name = decoded(path.trim_start_matches('/'))?;
         let relative = Path::new(&name);
-        let plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
+        let plain = relative
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
         let path = self.directory.join(relative).canonicalize().ok()?;
         (plain && !name.is_empty() && path.starts_with(&self.directory) && path.is_file()).then_some(path)
     }
@@ -97,23 +99,50 @@ mod tests {
         let out = home.path().join("out");
         let inner = out.join("netboot");
         std::fs::create_dir_all(inner.join("sub")).unwrap();
-        for path in ["secret", "out/outer", "out/netboot/boot.ipxe", "out/netboot/sub/a b"] {
+        for path in [
+            "secret",
+            "out/outer",
+            "out/netboot/boot.ipxe",
+            "out/netboot/sub/a b",
+        ] {
             std::fs::write(home.path().join(path), "x").unwrap();
         }
         symlink("../../secret", inner.join("leads-out")).unwrap();
         symlink("boot.ipxe", inner.join("leads-in")).unwrap();
         let set = Set::open(&out).unwrap();
-        for good in ["/boot.ipxe", "boot.ipxe?mac=1", "/sub/a%20b", "/%62oot.ipxe", "/leads-in"] {
+        for good in [
+            "/boot.ipxe",
+            "boot.ipxe?mac=1",
+            "/sub/a%20b",
+            "/%62oot.ipxe",
+            "/leads-in",
+        ] {
             assert!(set.has(good), "{good}");
         }
         for bad in [
-            "/", "", "/sub", "/../outer", "/..%2fouter", "/%2e%2e/outer", "/sub/../../outer", "/leads-out", "/none",
-            "//etc/passwd", "/%2fetc%2fpasswd", "/boot.ipxe%00", "/%zz", "/%", "/%ff",
+            "/",
+            "",
+            "/sub",
+            "/../outer",
+            "/..%2fouter",
+            "/%2e%2e/outer",
+            "/sub/../../outer",
+            "/leads-out",
+            "/none",
+            "//etc/passwd",
+            "/%2fetc%2fpasswd",
+            "/boot.ipxe%00",
+            "/%zz",
+            "/%",
+            "/%ff",
         ] {
             assert!(!set.has(bad), "{bad}");
         }
         let plain = Set::open(&inner).unwrap();
-        assert!(plain.has("/boot.ipxe"), "a directory without a set in it is served itself");
+        assert!(
+            plain.has("/boot.ipxe"),
+            "a directory without a set in it is served itself"
+        );
     }
 
     #[test]
@@ -122,7 +151,10 @@ mod tests {
         let file = home.path().join("file");
         std::fs::write(&file, "x").unwrap();
         let error = Set::open(&file).unwrap_err().to_string();
-        assert!(error.contains("file: not a directory\nhint: give the output directory"), "{error}");
+        assert!(
+            error.contains("file: not a directory\nhint: give the output directory"),
+            "{error}"
+        );
         let error = Set::open(&home.path().join("none")).unwrap_err().to_string();
         assert!(error.contains("none: No such file"), "{error}");
     }

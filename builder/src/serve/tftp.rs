@@ -19,7 +19,8 @@ pub fn start(set: &Set, address: SocketAddr) -> Result<(), ListenError> {
     let directory = set.directory().display().to_string();
     let (ip, port) = (address.ip().to_string(), address.port().to_string());
     let words = ["dtnforge", "-i", &ip, "-p", &port, "-d", &directory, "-r", "-v"];
-    let config = Config::new(words.into_iter().map(str::to_owned)).map_err(|error| failed(error.to_string()))?;
+    let config =
+        Config::new(words.into_iter().map(str::to_owned)).map_err(|error| failed(error.to_string()))?;
     let mut server = Server::new(&config).map_err(|error| failed(error.to_string()))?;
     thread::spawn(move || server.listen());
     Ok(())
@@ -56,7 +57,11 @@ mod tests {
         let address = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         start(&Set::open(&inner).unwrap(), address).unwrap();
         assert_eq!(ask(address, b"\x00\x01ipxe.efi\0octet\0"), b"\x00\x03\x00\x01MZ");
-        for refused in [&b"\x00\x01../secret\0octet\0"[..], b"\x00\x02new\0octet\0", b"\x00\x01none\0octet\0"] {
+        for refused in [
+            &b"\x00\x01../secret\0octet\0"[..],
+            b"\x00\x02new\0octet\0",
+            b"\x00\x01none\0octet\0",
+        ] {
             let answer = ask(address, refused);
             assert_eq!(answer[..2], [0, 5], "{refused:?}: {answer:?}");
         }
