@@ -3,9 +3,18 @@
 
 use dtnforge_tests::fallback::is_reachable;
 use dtnforge_tests::netboot::{Server, least_mib};
-use dtnforge_tests::node::{node, verdict};
+use dtnforge_tests::node::verdict;
 use dtnforge_tests::rung::{Rung, say};
-use dtnforge_tests::{Image, Trouble};
+use dtnforge_tests::{Image, Trouble, Vm};
+
+/// A machine with so much memory and a drive that the node must not touch.
+fn machine(medium: &Image, name: &str, mib: u64) -> Vm {
+    Vm::of(medium, name)
+        .option("--ram", mib.to_string())
+        .option("--run-timeout", "1000")
+        .nic("virtio,speed=100000,rx_queue_size=1024")
+        .disk("nvme,size=8G")
+}
 
 #[test]
 fn a_node_from_the_network_commits_with_the_least_memory() -> Result<(), Trouble> {
@@ -16,8 +25,7 @@ fn a_node_from_the_network_commits_with_the_least_memory() -> Result<(), Trouble
     let image = Image::of_spec("netboot.toml")?;
     let server = Server::of(&image)?;
     let least = least_mib(&image)?;
-    let vm = node(&server.medium(&image, NAME)?, NAME, 100_000).bare_metal();
-    let vm = vm.option("--ram", least.to_string());
+    let vm = machine(&server.medium(&image, NAME)?, NAME, least).bare_metal();
     let questions = verdict()
         .ask("cmdline", "cat /proc/cmdline")
         .ask("root", "findmnt --noheadings --output SOURCE,FSTYPE,OPTIONS /")
@@ -55,8 +63,7 @@ fn too_little_memory_is_named_and_the_node_stays() -> Result<(), Trouble> {
     let server = Server::of(&image)?;
     let least = least_mib(&image)?;
     let message = format!("booting from the network needs {least} MiB of memory, and this machine has about");
-    let vm = node(&server.medium(&image, NAME)?, NAME, 100_000);
-    let vm = vm.option("--ram", (least - 256).to_string());
+    let vm = machine(&server.medium(&image, NAME)?, NAME, least - 256);
     let report = vm.option("--until", &message).boot()?;
     assert_eq!(report.data.reason, "done", "{}", report.data.console_tail);
     Ok(())
@@ -71,7 +78,7 @@ fn a_server_that_is_gone_half_way_leaves_the_machine_to_its_local_disk() -> Resu
     let image = Image::of_spec("netboot.toml")?;
     let local = Image::lean()?.disk()?;
     let server = Server::of(&image)?;
-    let vm = node(&server.medium(&image, NAME)?, NAME, 100_000).disk(&format!(
+    let vm = machine(&server.medium(&image, NAME)?, NAME, 2048).disk(&format!(
         "virtio,size=2G,file={}",
         fresh_copy(&local, NAME)?.display()
     ));
