@@ -7,7 +7,9 @@
 
 use dtnforge::schema::Kind;
 use dtnforge_profiles::catalog::Catalog;
+use dtnforge_profiles::envelope::Envelope;
 use dtnforge_profiles::site::SiteFile;
+use dtnforge_profiles::status::{STATUS_SCHEMA, Status};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -49,6 +51,32 @@ fn every_schema_is_one() {
         let schema = kind.schema();
         jsonschema::draft202012::meta::validate(schema.as_value()).unwrap();
     }
+}
+
+/// What the schema of an answer says against a value.
+fn said_of_answer(answer: &Value) -> Vec<String> {
+    let validator = jsonschema::draft202012::new(Kind::Status.schema().as_value()).unwrap();
+    let errors = validator.iter_errors(answer);
+    errors
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect()
+}
+
+#[test]
+fn the_status_of_a_node_fits_and_one_without_its_parts_does_not() {
+    let text = include_str!("status_of_a_node.json");
+    // Through the type, so that the fields are those of today.
+    let answer: Envelope<Status> = serde_json::from_str(text).unwrap();
+    let mut answer = serde_json::to_value(Envelope::new(STATUS_SCHEMA, answer.data)).unwrap();
+    assert_eq!(said_of_answer(&answer), [""; 0]);
+    answer["data"]["attempts"]["left"] = json!("two");
+    answer["data"].as_object_mut().unwrap().remove("reason");
+    let said = said_of_answer(&answer).join("\n");
+    assert!(said.contains("\"reason\" is a required property"), "{said}");
+    assert!(
+        said.contains("/data/attempts/left: \"two\" is not of type"),
+        "{said}"
+    );
 }
 
 #[test]

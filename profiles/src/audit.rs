@@ -123,6 +123,7 @@ impl Audit {
 
 /// Who set a value, as far as the host tells.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setter {
     /// What kind of thing.
     pub kind: SetterKind,
@@ -142,6 +143,7 @@ pub struct Setter {
 
 /// Kinds of setters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SetterKind {
     /// The agent, by a trial, a commit or a file of its own.

@@ -5,6 +5,7 @@ use std::fmt;
 
 /// A set of knobs that is kept or dropped as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Group {
     /// Socket buffer limits.
@@ -37,6 +38,7 @@ pub enum Group {
 
 /// What kind of measurement can speak for a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum EvidenceKind {
     /// TCP over an emulated path inside the host (network namespaces, veth, netem).

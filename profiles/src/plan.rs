@@ -138,6 +138,7 @@ pub struct Target {
 
 /// A knob of the profile that is not in the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Skipped {
     /// The knob, or its pattern where there is no device for it.
     pub knob: String,
@@ -152,6 +153,7 @@ pub struct Skipped {
 
 /// What a profile wants of a knob that had it before the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Met {
     /// The wanted value.
     pub wanted: Value,

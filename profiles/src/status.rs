@@ -13,6 +13,7 @@ pub const STATUS_SCHEMA: u32 = 1;
 
 /// A node in one page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Status {
     /// Name of the state, as [`crate::state::State::name`] gives it.
     pub state: String,
@@ -53,6 +54,7 @@ pub struct Status {
 
 /// The trial of an admin, as long as it is live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OpenWindow {
     /// Seconds until it is taken back unless somebody confirms; `None` when nobody has to.
     pub confirm_within_s: Option<u64>,
@@ -60,6 +62,7 @@ pub struct OpenWindow {
 
 /// The counter of the tuned entry, as its file name on the EFI system partition says it now.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootCounter {
     /// The file, for instance `dtnforge+2-1.efi`; `None` when there is none or it cannot be read.
     pub file: Option<String>,
@@ -73,6 +76,7 @@ pub struct BootCounter {
 
 /// Whether the early unit did its work in this boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is", content = "why")]
 pub enum Activation {
     /// Nothing is committed, so nothing has to be active.
@@ -87,6 +91,7 @@ pub enum Activation {
 
 /// The headline numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Throughput {
     /// Measurement, for instance `emulated-path`.
     pub measure: String,
@@ -102,6 +107,7 @@ pub struct Throughput {
 
 /// A knob of the plan as it is now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ActiveKnob {
     /// The knob.
     pub knob: KnobId,
@@ -126,6 +132,7 @@ pub struct ActiveKnob {
 
 /// Trials of the layer in question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Attempts {
     /// Begun, interrupted ones included.
     pub begun: u32,
@@ -135,6 +142,7 @@ pub struct Attempts {
 
 /// The present boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootFacts {
     /// `/proc/sys/kernel/random/boot_id`.
     pub boot_id: String,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// What became of a boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// It is the present one.
@@ -40,6 +41,7 @@ impl Outcome {
 
 /// A boot as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootLine {
     /// Seconds since 1970, UTC, by the host's clock; 0 when it is not known.
     pub at: i64,
@@ -67,6 +69,7 @@ pub struct BootLine {
 
 /// One line of the joined history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is")]
 pub enum Event {
     /// A boot.

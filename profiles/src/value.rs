@@ -8,6 +8,7 @@ use std::fmt;
 
 /// A knob's value: fields joined by one blank, no other white space, for instance `4096 131072 6291456`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "String", into = "String")]
 pub struct Value(String);
 

@@ -10,6 +10,7 @@ pub const VERDICT_SCHEMA: u32 = 1;
 
 /// What follows from a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// [`VERDICT_SCHEMA`].
     pub schema: u32,
@@ -31,6 +32,7 @@ pub struct Verdict {
 
 /// A set of groups that one measurement proved together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SetProof {
     /// The measurement, for instance `emulated-path`.
     pub by: String,
@@ -46,6 +48,7 @@ pub struct SetProof {
 
 /// The outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// No harm was found, within the limits.
@@ -58,6 +61,7 @@ pub enum Outcome {
 
 /// A metric compared between *as found* and *ours*.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Measurement and metric, for instance `emulated-path/throughput`.
     pub metric: String,
@@ -94,6 +98,7 @@ pub struct Comparison {
 
 /// What speaks for a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "evidence")]
 pub enum GroupEvidence {
     /// A measurement that can speak for it found no harm.
@@ -123,6 +128,7 @@ pub enum GroupEvidence {
 
 /// A named check and what it saw.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// Stable name, for instance `link:eth0`, `gateway:ipv4`, `sshd`.
     pub name: String,

@@ -1,5 +1,5 @@
-//! JSON Schema of the files that people write, for completion and checking in an editor, and of a node's report, for
-//! those who read it with a program.
+//! JSON Schema of the files that people write, for completion and checking in an editor, and of the answers of a node, for
+//! those who read them with a program.
 //!
 //! Where it can, a schema follows from the type that reads the file, so a key that is added there is known here. What a
 //! schema cannot say (a value that depends on another, a file that has to exist) the program checks when it reads the
@@ -12,9 +12,10 @@ use crate::spec::written::Written;
 use dtnforge_profiles::facts::{FACTS_SCHEMA, Facts};
 use dtnforge_profiles::report::{REPORT_SCHEMA, Report};
 use dtnforge_profiles::site::{SITE_SCHEMA, SiteFile};
+use dtnforge_profiles::status::{STATUS_SCHEMA, Status};
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
-use schemars::{JsonSchema, Schema};
+use schemars::{JsonSchema, Schema, json_schema};
 use serde_json::{Value, json};
 
 /// A kind of file.
@@ -30,11 +31,20 @@ pub enum Kind {
     Spec,
     /// What a node tells of its trial (`dtn-firstboot report --json`, under `data`)
     Report,
+    /// What a node answers to `dtn-firstboot status --json`
+    Status,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 5] = [Kind::Profile, Kind::Facts, Kind::Site, Kind::Spec, Kind::Report];
+    pub const ALL: [Kind; 6] = [
+        Kind::Profile,
+        Kind::Facts,
+        Kind::Site,
+        Kind::Spec,
+        Kind::Report,
+        Kind::Status,
+    ];
 
     /// The name used on the command line and for files.
     pub fn name(self) -> &'static str {
@@ -44,6 +54,7 @@ impl Kind {
             Kind::Site => "site",
             Kind::Spec => "spec",
             Kind::Report => "report",
+            Kind::Status => "status",
         }
     }
 
@@ -61,6 +72,7 @@ impl Kind {
                 "/$defs/SiteFile",
             ),
             Kind::Report => schema_of::<Report>("Report of a node of dtnforge", REPORT_SCHEMA),
+            Kind::Status => answer_of::<Status>("Answer of `dtn-firstboot status --json`", STATUS_SCHEMA),
         }
     }
 }
@@ -73,6 +85,32 @@ fn schema_of<T: JsonSchema>(title: &str, version: u32) -> Schema {
     schema.insert("title".to_owned(), title.into());
     if let Some(form) = schema.pointer_mut("/properties/schema") {
         *form = json!({ "description": "Form of the file.", "const": version });
+    }
+    schema
+}
+
+/// The schema of a `--json` answer with data of a type: the envelope around it. Fields are only ever added, so a reader
+/// leaves out those that it does not know.
+fn answer_of<T: JsonSchema>(title: &str, version: u32) -> Schema {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let generator = settings.with_transform(ForReaders).into_generator();
+    let mut data = generator.into_root_schema_for::<T>();
+    let dialect = data.remove("$schema");
+    let definitions = data.remove("$defs");
+    let mut schema = json_schema!({
+        "title": title,
+        "type": "object",
+        "properties": {
+            "schema": { "description": "Form of `data`.", "const": version },
+            "version": { "description": "Version of the program that answered.", "type": "string" },
+            "data": data,
+        },
+        "required": ["schema", "version", "data"],
+    });
+    for (key, value) in [("$schema", dialect), ("$defs", definitions)] {
+        if let Some(value) = value {
+            schema.insert(key.to_owned(), value);
+        }
     }
     schema
 }
@@ -108,10 +146,25 @@ struct ForToml;
 impl Transform for ForToml {
     fn transform(&mut self, schema: &mut Schema) {
         without_null(schema);
-        if let Some(Value::String(text)) = schema.get_mut("description") {
-            *text = text.replace("[`", "`").replace("`]", "`").replace('\n', " ");
-        }
+        without_links(schema);
         transform_subschemas(self, schema);
+    }
+}
+
+/// As [`ForToml`], for JSON, which has a null.
+#[derive(Debug, Clone)]
+struct ForReaders;
+
+impl Transform for ForReaders {
+    fn transform(&mut self, schema: &mut Schema) {
+        without_links(schema);
+        transform_subschemas(self, schema);
+    }
+}
+
+fn without_links(schema: &mut Schema) {
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        *text = text.replace("[`", "`").replace("`]", "`").replace('\n', " ");
     }
 }
 

@@ -19,6 +19,7 @@ use std::str::FromStr;
 
 /// The name of one knob of one device.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub enum KnobId {
     /// A sysctl key in dotted form.

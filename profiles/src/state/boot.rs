@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a boot came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BootKind {
     /// Through the firmware and the boot loader.
@@ -44,6 +45,7 @@ impl BootKind {
 
 /// How far a boot got, in order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Reached {
     /// The early unit: kernel, initrd and the mounts worked.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// One line of history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HistoryEntry {
     /// Seconds since 1970, UTC, by the host's clock.
     pub at: i64,
