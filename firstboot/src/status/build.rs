@@ -12,7 +12,7 @@ use crate::store::Loaded;
 use crate::trial;
 use dtnforge_profiles::facts::{Facts, Host as Machine};
 use dtnforge_profiles::plan::{Plan, Reading, Step};
-use dtnforge_profiles::state::{Boot, Commit, MAX_ATTEMPTS, State, StateFile};
+use dtnforge_profiles::state::{Boot, BootKind, Commit, MAX_ATTEMPTS, State, StateFile};
 use dtnforge_profiles::status::{
     Activation, ActiveKnob, Attempts, BootCounter, BootFacts, OpenWindow, Status, Throughput,
 };
@@ -35,7 +35,7 @@ pub fn build(host: &Host, loaded: &Loaded, doors: &dyn Door, seen: &Facts, findi
     let present = boot_id.clone();
     Status {
         state: file.state.name().to_owned(),
-        reason: reason(file, loaded.damage.as_deref()),
+        reason: past_the_loader(file, &present).unwrap_or_else(|| reason(file, loaded.damage.as_deref())),
         profile: profile(&file.state),
         layer: layer(&file.state),
         activation,
@@ -51,6 +51,12 @@ pub fn build(host: &Host, loaded: &Loaded, doors: &dyn Door, seen: &Facts, findi
         timeline: timeline::timeline(file, &present),
         window: open_window(host, &file.state, &present),
     }
+}
+
+/// Why the firmware started this boot itself: that is nearer to an administrator's question than how the state came about.
+fn past_the_loader(file: &StateFile, boot_id: &str) -> Option<String> {
+    let boot = file.boot(boot_id).filter(|boot| boot.kind == BootKind::Direct)?;
+    boot.reason.clone()
 }
 
 fn open_window(host: &Host, state: &State, boot_id: &str) -> Option<OpenWindow> {
