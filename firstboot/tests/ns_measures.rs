@@ -1,11 +1,7 @@
 //! Namespace rung: request and response over the emulated path, and a peer, on the real kernel. Runs as root with
 //! `DTNFORGE_NS=1`. Nothing of a measurement may be left behind, also after a kill.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::zombie_processes,
-    reason = "a test that cannot start its tools fails; an agent that is killed is waited for"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot start its tools fails")]
 
 mod namespace;
 

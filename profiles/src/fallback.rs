@@ -201,12 +201,18 @@ pub fn conclude(boots: &[Boot], counter: Counter) -> Conclusion {
         _ if same => format!("{count} {}", ends[0]),
         Cause::CutShort => format!("{count} cut short (power cut, or a hang that nothing recorded)"),
         Cause::Watchdog => format!("{count} reset by the watchdog"),
-        _ => format!("{count} failed: {}", numbered(&ends)),
+        _ => format!("{count} failed: {}", numbered(&reasons(&ends))),
     };
     Conclusion {
         cause: first_cause,
         reason,
     }
+}
+
+/// The reasons alone, where it was said before that all failed.
+fn reasons(ends: &[String]) -> Vec<String> {
+    let reason = |words: &String| words.trim_start_matches("failed: ").to_owned();
+    ends.iter().map(reason).collect()
 }
 
 /// What tries that ended differently have in common. A power cut leaves no record when it falls into the initrd; where

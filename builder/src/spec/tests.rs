@@ -43,7 +43,7 @@ fn every_mistake_is_told_with_file_line_and_key() {
     let cases = [
         (
             "[image]\nesp = 5\n",
-            "image-specs/x.toml:4: key `image.esp`: unknown field `esp`, expected one of `hostname`, `console`, `cmdline_extra`, `tuned_cmdline_extra`, `esp_mib`, `state_mib`, `outputs`, `overlays`",
+            "image-specs/x.toml:4: key `image.esp`: unknown field `esp`, expected one of `hostname`, `console`, `cmdline_extra`, `tuned_cmdline_extra`, `esp_mib`, `state_mib`, `outputs`, `overlays`\nhint: did you mean `esp_mib`?",
         ),
         (
             "[disk]\n",

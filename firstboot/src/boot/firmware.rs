@@ -247,7 +247,7 @@ mod tests {
         )
     }
 
-    fn number<'a>(listed: &'a Listed, at: usize) -> Option<&'a str> {
+    fn number(listed: &Listed, at: usize) -> Option<&str> {
         let (label, program) = WANTED[at];
         listed.number(label, program, UUID)
     }

@@ -157,6 +157,12 @@ impl SiteArgs {
             link_mbps: self.link_mbps,
             rtt_ms: self.rtt_ms,
             streams: self.streams,
+            data_nics: (!self.data_nic.is_empty()).then(|| self.data_nic.clone()),
+            storage_class: self.storage_class,
+            congestion_control: self.congestion_control.clone(),
+            mtu: self.mtu,
+            pause: self.pause,
+            pacing_mbps: self.pacing_mbps,
             ..SiteFile::default()
         }
     }

@@ -66,10 +66,10 @@ pub(super) fn points(out: &mut String, metric: &MetricRow, index: usize) -> fmt:
     let mut value = 0.0;
     while value <= top * 1.001 {
         let y = up.at(value);
-        write!(
+        writeln!(
             out,
             "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
-             <text class=\"end\" x=\"{}\" y=\"{:.1}\">{}</text>\n",
+             <text class=\"end\" x=\"{}\" y=\"{:.1}\">{}</text>",
             WIDTH - RIGHT,
             LEFT - 8.0,
             y + 4.0,
@@ -101,11 +101,11 @@ pub(super) fn points(out: &mut String, metric: &MetricRow, index: usize) -> fmt:
         out.push('\n');
         x += room;
     }
-    write!(
+    writeln!(
         out,
         "<circle class=\"found\" cx=\"{LEFT}\" cy=\"14\" r=\"5\"/><text x=\"{}\" y=\"18\">as found</text>\
          <rect class=\"ours\" x=\"{}\" y=\"9\" width=\"10\" height=\"10\"/><text x=\"{}\" y=\"18\">ours, {}</text>\
-         <text class=\"end\" x=\"{}\" y=\"{}\">pair</text></svg>\n",
+         <text class=\"end\" x=\"{}\" y=\"{}\">pair</text></svg>",
         LEFT + 10.0,
         LEFT + 84.0,
         LEFT + 100.0,
@@ -163,11 +163,11 @@ pub(super) fn interval(out: &mut String, metric: &MetricRow, index: usize) -> fm
             Better::Lower => (at(metric.limit), WIDTH - at(metric.limit)),
         },
     );
-    write!(
+    writeln!(
         out,
         "<rect class=\"harm\" x=\"{:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{}\"/>\
          <line class=\"limit\" x1=\"{limit:.1}\" x2=\"{limit:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"/>\
-         <line class=\"none\" x1=\"{one:.1}\" x2=\"{one:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"/>\n",
+         <line class=\"none\" x1=\"{one:.1}\" x2=\"{one:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"/>",
         harm.0,
         harm.1.max(0.0),
         HEIGHT - TOP - BOTTOM,
@@ -175,12 +175,12 @@ pub(super) fn interval(out: &mut String, metric: &MetricRow, index: usize) -> fm
         one = at(1.0),
     )?;
     let middle = (TOP + HEIGHT - BOTTOM) / 2.0;
-    write!(
+    writeln!(
         out,
         "<line class=\"range\" x1=\"{low:.1}\" x2=\"{high:.1}\" y1=\"{middle}\" y2=\"{middle}\"/>\
          <line class=\"range\" x1=\"{low:.1}\" x2=\"{low:.1}\" y1=\"{}\" y2=\"{}\"/>\
          <line class=\"range\" x1=\"{high:.1}\" x2=\"{high:.1}\" y1=\"{0}\" y2=\"{1}\"/>\
-         <rect class=\"ours\" x=\"{:.1}\" y=\"{}\" width=\"12\" height=\"12\"/>\n",
+         <rect class=\"ours\" x=\"{:.1}\" y=\"{}\" width=\"12\" height=\"12\"/>",
         middle - 9.0,
         middle + 9.0,
         at(metric.ratio) - 6.0,
@@ -188,11 +188,11 @@ pub(super) fn interval(out: &mut String, metric: &MetricRow, index: usize) -> fm
         low = at(metric.ratio_low),
         high = at(metric.ratio_high),
     )?;
-    write!(
+    writeln!(
         out,
         "<text class=\"middle\" x=\"{:.1}\" y=\"{}\">{}\u{d7}, {} to {}</text>\
          <text class=\"middle\" x=\"{:.1}\" y=\"24\">limit {}</text>\
-         <text class=\"middle\" x=\"{:.1}\" y=\"{}\">no change</text></svg>\n",
+         <text class=\"middle\" x=\"{:.1}\" y=\"{}\">no change</text></svg>",
         at(metric.ratio).clamp(90.0, WIDTH - 90.0),
         middle - 18.0,
         figure(metric.ratio),
@@ -206,10 +206,10 @@ pub(super) fn interval(out: &mut String, metric: &MetricRow, index: usize) -> fm
 }
 
 fn open(out: &mut String, id: &str, title: &str, description: &str) -> fmt::Result {
-    write!(
+    writeln!(
         out,
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\">\
-         <title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>\n",
+         <title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>",
         Text(title),
         Text(description)
     )

@@ -89,10 +89,10 @@ fn write_verdict(out: &mut String, report: &Report) -> fmt::Result {
         Text(&report.reason)
     )?;
     if let Some(first) = report.metrics.iter().find(|metric| !metric.only_reported) {
-        write!(
+        writeln!(
             out,
             "<dl class=\"headline\"><div><dt>As found</dt><dd>{} {unit}</dd></div><div><dt>Ours</dt><dd>{} {unit}</dd>\
-             </div><div><dt>Ratio</dt><dd>{}\u{d7}</dd></div></dl>\n",
+             </div><div><dt>Ratio</dt><dd>{}\u{d7}</dd></div></dl>",
             figure(first.as_found),
             figure(first.ours),
             figure(first.ratio),

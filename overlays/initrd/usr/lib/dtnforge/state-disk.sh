@@ -25,7 +25,8 @@ check() {
 }
 
 is_full() {
-    set -- $(stat -f -c '%f %S %d' $state)
+    # What can be had, not what is free: ext4 keeps some blocks back, whoever asks.
+    set -- $(stat -f -c '%a %S %d' $state)
     [ $(($1 * ($2 / 1024))) -lt $least_kib ] || [ "$3" -lt $least_files ]
 }
 
