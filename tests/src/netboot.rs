@@ -12,7 +12,7 @@ use crate::vm::fresh_path;
 use crate::{Image, Trouble, tools};
 
 /// How long the server may take to listen, and a guest to come to it.
-const LIMIT: Duration = Duration::from_secs(300);
+const LIMIT: Duration = Duration::from_secs(900);
 /// The host, as a guest on QEMU's user network sees it.
 const HOST: &str = "10.0.2.2";
 const MEDIUM_MIB: u64 = 32;

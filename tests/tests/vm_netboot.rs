@@ -76,12 +76,12 @@ fn a_server_that_is_gone_half_way_leaves_the_machine_to_its_local_disk() -> Resu
         return Ok(());
     }
     let image = Image::of_spec("netboot.toml")?;
-    let local = Image::lean()?.disk()?;
+    let local = Image::lean()?;
     let server = Server::of(&image)?;
-    let vm = machine(&server.medium(&image, NAME)?, NAME, 2048).disk(&format!(
-        "virtio,size=2G,file={}",
-        fresh_copy(&local, NAME)?.display()
-    ));
+    let medium = server.medium(&image, NAME)?.out;
+    // The firmware begins with the medium and goes on to the disk.
+    let medium = format!("virtio,size=32M,file={},boot=on", medium.display());
+    let vm = machine(&local, NAME, 2048).disk(&medium);
     // The initrd has come, the root has not.
     let gone = server.gone_after("GET /initrd 200");
     let report = vm.option("--until", "Command line: .*dtnforge.mode=").boot()?;
@@ -98,10 +98,4 @@ fn a_server_that_is_gone_half_way_leaves_the_machine_to_its_local_disk() -> Resu
         "{line}"
     );
     Ok(())
-}
-
-fn fresh_copy(of: &std::path::Path, name: &str) -> Result<std::path::PathBuf, Trouble> {
-    let copy = dtnforge_tests::vm::fresh_path(name, "local.raw")?;
-    std::fs::copy(of, &copy).map_err(Trouble::file("copy", of))?;
-    Ok(copy)
 }
