@@ -24,7 +24,7 @@ pub fn build(host: &Host, loaded: &Loaded, doors: &dyn Door, seen: &Facts, findi
     let file = &loaded.file;
     let boot_id = boot::boot_id(host);
     let commit = committed(&file.state);
-    let activation = activation(host, commit, &boot_id);
+    let activation = activation(host, file, commit, &boot_id);
     let plan = commit.map(|commit| &commit.plan);
     let mut active = plan.map(|plan| active(host, plan, doors)).unwrap_or_default();
     if let Some(plan) = plan {
@@ -35,7 +35,8 @@ pub fn build(host: &Host, loaded: &Loaded, doors: &dyn Door, seen: &Facts, findi
     let present = boot_id.clone();
     Status {
         state: file.state.name().to_owned(),
-        reason: past_the_loader(file, &present).unwrap_or_else(|| reason(file, loaded.damage.as_deref())),
+        reason: not_in_place(&file.state, &activation)
+            .unwrap_or_else(|| reason(file, loaded.damage.as_deref())),
         profile: profile(&file.state),
         layer: layer(&file.state),
         activation,
@@ -53,7 +54,17 @@ pub fn build(host: &Host, loaded: &Loaded, doors: &dyn Door, seen: &Facts, findi
     }
 }
 
-/// Why the firmware started this boot itself: that is nearer to an administrator's question than how the state came about.
+/// Why a commit is not in place in this boot: that is nearer to an administrator's question than how it was proved.
+fn not_in_place(state: &State, activation: &Activation) -> Option<String> {
+    match (state, activation) {
+        (State::Committed(_), Activation::CommittedNotActivated(why)) => {
+            Some(format!("committed, and not in place in this boot: {why}"))
+        }
+        _ => None,
+    }
+}
+
+/// Why the firmware started this boot itself, past the boot loader.
 fn past_the_loader(file: &StateFile, boot_id: &str) -> Option<String> {
     let boot = file.boot(boot_id).filter(|boot| boot.kind == BootKind::Direct)?;
     boot.reason.clone()
@@ -128,7 +139,7 @@ pub fn reason(file: &StateFile, damage: Option<&str>) -> String {
     }
 }
 
-fn activation(host: &Host, commit: Option<&Commit>, boot_id: &str) -> Activation {
+fn activation(host: &Host, file: &StateFile, commit: Option<&Commit>, boot_id: &str) -> Activation {
     let Some(commit) = commit else {
         return Activation::NotNeeded;
     };
@@ -136,7 +147,10 @@ fn activation(host: &Host, commit: Option<&Commit>, boot_id: &str) -> Activation
         return Activation::LiveFromTrial;
     }
     if boot::words(host).mode == Mode::Stock {
-        return Activation::CommittedNotActivated("the stock entry was booted".to_owned());
+        let why = past_the_loader(file, boot_id);
+        return Activation::CommittedNotActivated(
+            why.unwrap_or_else(|| "the stock entry was booted".to_owned()),
+        );
     }
     match early::read_marker(host) {
         Some(Marker {
