@@ -23,7 +23,7 @@ pub(super) const COMMON: [&str; 2] = ["panic=10", "rd.shell=0"];
 /// Whatever kills a tuned boot must end in a reboot, so that it is counted: a damaged block of the root, a fault of
 /// the kernel that it would survive by half, a dead init, an initrd that cannot go on.
 const TUNED: [&str; 5] = [
-    "rd.timeout=30",
+    "rd.timeout=90",
     "systemd.verity_root_options=panic-on-corruption",
     "oops=panic",
     "systemd.crash_action=reboot",
