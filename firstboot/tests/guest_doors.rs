@@ -11,13 +11,14 @@
     reason = "what cannot be read or started here fails the test"
 )]
 
+mod plans;
+
 use dtn_firstboot::door::{Door, Doors};
 use dtn_firstboot::host::Host;
 use dtn_firstboot::netdev;
 use dtn_firstboot::trial::Transaction;
-use dtnforge_profiles::digest::Digest;
-use dtnforge_profiles::knob::{Disrupts, KnobId, Owner, definition_of};
-use dtnforge_profiles::plan::{Origin, PLAN_SCHEMA, Plan, Reading, Step};
+use dtnforge_profiles::knob::{KnobId, definition_of};
+use dtnforge_profiles::plan::{Plan, Reading};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -66,36 +67,15 @@ fn begin<'a>(host: &'a Host, doors: &'a Doors) -> Transaction<'a> {
 /// A plan of these knobs and values, from what the guest has now.
 fn plan(doors: &Doors, wanted: &[(KnobId, &str)]) -> Plan {
     let step = |(knob, to): &(KnobId, &str)| {
-        let definition = definition_of(knob).unwrap();
         let from = match doors.read(knob).unwrap() {
             Reading::Is(from) => from,
             other => panic!("{knob}: {other:?}"),
         };
-        Step {
-            knob: knob.clone(),
-            from,
-            to: (*to).into(),
-            lowered: None,
-            group: definition.group,
-            why: "test".into(),
-            origin: Origin::default(),
-            source: "test".into(),
-            owner: Owner::SysctlD,
-            disrupts: Disrupts::None,
-        }
+        plans::step(knob.clone(), from, to, definition_of(knob).unwrap().group)
     };
     Plan {
-        schema: PLAN_SCHEMA,
-        profile: "test".into(),
-        layer: Digest::of(b"layer"),
-        fingerprint: Digest::of(b"host"),
-        steps: wanted.iter().map(step).collect(),
-        skipped: vec![],
         modules: vec!["sch_fq".into(), "tcp_bbr".into()],
-        tuned_conf: None,
-        interfaces: BTreeMap::new(),
-        advice: vec![],
-        boot: vec![],
+        ..plans::of(wanted.iter().map(step).collect())
     }
 }
 

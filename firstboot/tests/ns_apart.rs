@@ -10,6 +10,7 @@
 )]
 
 mod namespace;
+mod plans;
 
 use dtn_firstboot::door::{Door, Doors};
 use dtn_firstboot::flow::prove::{Proof, Rules, Station, conclude, prove};
@@ -18,11 +19,10 @@ use dtn_firstboot::measure::{Deadline, EmulatedPath, Measure, Settings};
 use dtn_firstboot::trial::Transaction;
 use dtnforge_profiles::conclude::{Conclusions, conclude as concluded};
 use dtnforge_profiles::decide::Limits;
-use dtnforge_profiles::digest::Digest;
 use dtnforge_profiles::facts::Facts;
 use dtnforge_profiles::group::Group;
-use dtnforge_profiles::knob::{Disrupts, KnobId, Owner};
-use dtnforge_profiles::plan::{Origin, PLAN_SCHEMA, Plan, Reading, Step};
+use dtnforge_profiles::knob::KnobId;
+use dtnforge_profiles::plan::{Plan, Reading};
 use dtnforge_profiles::site::{SiteFile, Unproved};
 use dtnforge_profiles::verdict::{GroupEvidence, Outcome, Verdict};
 use namespace::inside;
@@ -51,32 +51,9 @@ fn plan(doors: &Doors, wanted: &[(&str, &str, Group)]) -> Plan {
         let Reading::Is(from) = doors.read(&knob).unwrap() else {
             panic!("{knob} is not here");
         };
-        Step {
-            knob,
-            from,
-            to: to.into(),
-            lowered: None,
-            group,
-            why: "test".into(),
-            origin: Origin::default(),
-            source: "test".into(),
-            owner: Owner::SysctlD,
-            disrupts: Disrupts::None,
-        }
+        plans::step(knob, from, to, group)
     };
-    Plan {
-        schema: PLAN_SCHEMA,
-        profile: "test".into(),
-        layer: Digest::of(b"layer"),
-        fingerprint: Digest::of(b"host"),
-        steps: wanted.iter().map(step).collect(),
-        skipped: vec![],
-        advice: vec![],
-        boot: vec![],
-        modules: vec![],
-        tuned_conf: None,
-        interfaces: BTreeMap::new(),
-    }
+    plans::of(wanted.iter().map(step).collect())
 }
 
 fn nothing_concluded() -> Conclusions {

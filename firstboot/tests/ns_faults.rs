@@ -7,6 +7,7 @@
 
 mod links;
 mod namespace;
+mod plans;
 
 use dtn_firstboot::atomic;
 use dtn_firstboot::detect;
@@ -14,13 +15,11 @@ use dtn_firstboot::door::{Door, Doors};
 use dtn_firstboot::host::Host;
 use dtn_firstboot::store::{self, STATE_PATH};
 use dtn_firstboot::trial::{StepError, Transaction, recover};
-use dtnforge_profiles::digest::Digest;
 use dtnforge_profiles::group::Group;
-use dtnforge_profiles::knob::{Disrupts, KnobId, Owner};
-use dtnforge_profiles::plan::{Origin, PLAN_SCHEMA, Plan, Reading, Step};
+use dtnforge_profiles::knob::KnobId;
+use dtnforge_profiles::plan::{Plan, Reading};
 use links::{ip, knob_of, run};
 use namespace::inside;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -44,34 +43,14 @@ fn value(doors: &Doors, knob: &KnobId) -> Reading {
 
 /// A plan from what the kernel has now; a knob that cannot be read is planned from nothing.
 fn plan(doors: &Doors, wanted: &[(KnobId, &str)]) -> Plan {
-    let step = |(knob, to): &(KnobId, &str)| Step {
-        knob: knob.clone(),
-        from: match value(doors, knob) {
+    let step = |(knob, to): &(KnobId, &str)| {
+        let from = match value(doors, knob) {
             Reading::Is(value) => value,
             _ => "0".into(),
-        },
-        to: (*to).into(),
-        lowered: None,
-        group: Group::TcpBuffers,
-        why: "test".into(),
-        origin: Origin::default(),
-        source: "test".into(),
-        owner: Owner::SysctlD,
-        disrupts: Disrupts::None,
+        };
+        plans::step(knob.clone(), from, to, Group::TcpBuffers)
     };
-    Plan {
-        schema: PLAN_SCHEMA,
-        profile: "test".into(),
-        layer: Digest::of(b"layer"),
-        fingerprint: Digest::of(b"host"),
-        steps: wanted.iter().map(step).collect(),
-        skipped: vec![],
-        modules: vec![],
-        tuned_conf: None,
-        interfaces: BTreeMap::new(),
-        advice: vec![],
-        boot: vec![],
-    }
+    plans::of(wanted.iter().map(step).collect())
 }
 
 /// A journal in a directory of the test.

@@ -10,16 +10,14 @@
 )]
 
 mod namespace;
+mod plans;
 
 use dtn_firstboot::door::{Door, Doors};
 use dtn_firstboot::host::Host;
 use dtn_firstboot::trial::{Transaction, recover};
-use dtnforge_profiles::digest::Digest;
 use dtnforge_profiles::group::Group;
-use dtnforge_profiles::knob::{Disrupts, Owner};
-use dtnforge_profiles::plan::{Origin, PLAN_SCHEMA, Plan, Reading, Step};
+use dtnforge_profiles::plan::{Plan, Reading};
 use namespace::inside;
-use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -48,32 +46,9 @@ fn plan_of(doors: &Doors) -> Plan {
         let Reading::Is(from) = doors.read(&knob).unwrap() else {
             panic!("{knob} is not here");
         };
-        Step {
-            knob,
-            from,
-            to: (*to).into(),
-            lowered: None,
-            group: Group::TcpBuffers,
-            why: "test".into(),
-            origin: Origin::default(),
-            source: "test".into(),
-            owner: Owner::SysctlD,
-            disrupts: Disrupts::None,
-        }
+        plans::step(knob, from, to, Group::TcpBuffers)
     };
-    Plan {
-        schema: PLAN_SCHEMA,
-        profile: "test".into(),
-        layer: Digest::of(b"layer"),
-        fingerprint: Digest::of(b"host"),
-        steps: STEPS.iter().map(step).collect(),
-        skipped: vec![],
-        modules: vec![],
-        tuned_conf: None,
-        interfaces: BTreeMap::new(),
-        advice: vec![],
-        boot: vec![],
-    }
+    plans::of(STEPS.iter().map(step).collect())
 }
 
 fn values(doors: &Doors) -> Vec<Reading> {

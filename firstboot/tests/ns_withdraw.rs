@@ -8,15 +8,15 @@
 
 mod links;
 mod namespace;
+mod plans;
 
 use dtn_firstboot::checks::{self, Known, Loss};
 use dtn_firstboot::door::{Door, Doors};
 use dtn_firstboot::host::Host;
 use dtn_firstboot::trial::{Transaction, recover};
-use dtnforge_profiles::digest::Digest;
 use dtnforge_profiles::group::Group;
-use dtnforge_profiles::knob::{Disrupts, KnobId, Owner};
-use dtnforge_profiles::plan::{Origin, PLAN_SCHEMA, Plan, Reading, Step};
+use dtnforge_profiles::knob::KnobId;
+use dtnforge_profiles::plan::{Plan, Reading};
 use dtnforge_profiles::undo::Undo;
 use dtnforge_profiles::verdict::Check;
 use links::{ip, knob_of, run};
@@ -88,32 +88,9 @@ fn plan(doors: &Doors) -> Plan {
         let Reading::Is(from) = doors.read(&knob).unwrap() else {
             panic!("{knob} is not here");
         };
-        Step {
-            knob,
-            from,
-            to: to.into(),
-            lowered: None,
-            group: Group::TcpBuffers,
-            why: "test".into(),
-            origin: Origin::default(),
-            source: "test".into(),
-            owner: Owner::SysctlD,
-            disrupts: Disrupts::None,
-        }
+        plans::step(knob, from, to, Group::TcpBuffers)
     };
-    Plan {
-        schema: PLAN_SCHEMA,
-        profile: "test".into(),
-        layer: Digest::of(b"layer"),
-        fingerprint: Digest::of(b"host"),
-        steps: wanted().into_iter().map(step).collect(),
-        skipped: vec![],
-        advice: vec![],
-        boot: vec![],
-        modules: vec![],
-        tuned_conf: None,
-        interfaces: BTreeMap::new(),
-    }
+    plans::of(wanted().into_iter().map(step).collect())
 }
 
 fn values(doors: &Doors, plan: &Plan) -> Vec<Reading> {
