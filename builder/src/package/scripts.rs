@@ -13,16 +13,20 @@ fi
 pub(super) const BEFORE_REMOVAL: &str = "\
 if [ -d /run/systemd/system ]; then
     dtn-firstboot rollback || echo 'dtnforge-agent: what was live stays so until the next boot' >&2
-    systemctl stop dtn-firstboot.service dtn-verdict.service dtn-tuned.service || true
+    systemctl stop dtn-firstboot.service dtn-verdict.service dtn-tuned.service ||
+        echo 'dtnforge-agent: its units end with this boot' >&2
 fi
 ";
 
 /// After a removal. What an admin wrote is kept.
 pub(super) const REMOVED: &str = "\
 rm -rf /etc/dtnforge/state.json /var/lib/dtnforge /run/dtnforge /run/motd.d/50-dtnforge
-rmdir --ignore-fail-on-non-empty /etc/dtnforge 2>/dev/null || true
+if [ -d /etc/dtnforge ]; then
+    rmdir --ignore-fail-on-non-empty /etc/dtnforge
+fi
 if [ -d /run/systemd/system ]; then
+    systemctl stop dtn-firstboot-early.service ||
+        echo 'dtnforge-agent: dtn-firstboot-early.service ends with this boot' >&2
     systemctl daemon-reload
-    systemctl stop dtn-firstboot-early.service 2>/dev/null || true
 fi
 ";
