@@ -43,12 +43,12 @@ const PARTITIONS: [(&str, &str); 2] = [
     (
         "10-esp.conf",
         "[Partition]\nType=esp\nFormat=vfat\nSizeMinBytes=128M\nSizeMaxBytes=128M\n\
-         CopyFiles=/mnt/work/uki.efi:/EFI/BOOT/BOOTX64.EFI\n",
+         CopyFiles=/mnt/disk/uki.efi:/EFI/BOOT/BOOTX64.EFI\n",
     ),
     (
         "20-root.conf",
         "[Partition]\nType=linux-generic\nLabel=debian12\nFormat=ext4\nSizeMinBytes=3G\nSizeMaxBytes=3G\n\
-         CopyFiles=/mnt/work/tree:/\n",
+         CopyFiles=/mnt/disk/tree:/\n",
     ),
 ];
 
@@ -118,13 +118,13 @@ fn make(work: &Path) -> Result<(), Trouble> {
         &[
             "ukify",
             "build",
-            &format!("--linux=/mnt/work/tree/boot/vmlinuz-{kernel}"),
-            &format!("--initrd=/mnt/work/tree/boot/initrd.img-{kernel}"),
+            &format!("--linux=/mnt/disk/tree/boot/vmlinuz-{kernel}"),
+            &format!("--initrd=/mnt/disk/tree/boot/initrd.img-{kernel}"),
             &format!("--uname={kernel}"),
-            "--os-release=@/mnt/work/tree/usr/lib/os-release",
+            "--os-release=@/mnt/disk/tree/usr/lib/os-release",
             "--stub=/usr/lib/systemd/boot/efi/linuxx64.efi.stub",
             "--cmdline=root=PARTLABEL=debian12 ro console=ttyS0,115200",
-            "--output=/mnt/work/uki.efi",
+            "--output=/mnt/disk/uki.efi",
         ],
     )?;
     inside(
@@ -135,8 +135,8 @@ fn make(work: &Path) -> Result<(), Trouble> {
             "--empty=create",
             "--size=auto",
             "--dry-run=no",
-            "--definitions=/mnt/work/repart.d",
-            "/mnt/work/disk.raw",
+            "--definitions=/mnt/disk/repart.d",
+            "/mnt/disk/disk.raw",
         ],
     )
 }
@@ -156,7 +156,7 @@ fn kernel(tree: &Path) -> Result<String, Trouble> {
     })
 }
 
-/// Runs a program of the tools tree, which sees `work` as `/mnt/work`.
+/// Runs a program of the tools tree, which sees the directory `work` as `/mnt/disk`.
 fn inside(work: &Path, argv: &[&str]) -> Result<(), Trouble> {
     let scratch = work.join("scratch");
     make_dir(&scratch)?;
@@ -167,7 +167,7 @@ fn inside(work: &Path, argv: &[&str]) -> Result<(), Trouble> {
         .arg(&scratch)
         .arg("--bind")
         .arg(work)
-        .arg("work");
+        .arg("disk");
     run(command.arg("--").args(argv)).map(drop)
 }
 
