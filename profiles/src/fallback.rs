@@ -201,7 +201,7 @@ pub fn conclude(boots: &[Boot], counter: Counter) -> Conclusion {
         _ if same => format!("{count} {}", ends[0]),
         Cause::CutShort => format!("{count} cut short (power cut, or a hang that nothing recorded)"),
         Cause::Watchdog => format!("{count} reset by the watchdog"),
-        _ => format!("{count} failed: {}", numbered(&reasons(&ends))),
+        _ => format!("{count} failed: {}", reasons(&ends)),
     };
     Conclusion {
         cause: first_cause,
@@ -209,10 +209,26 @@ pub fn conclude(boots: &[Boot], counter: Counter) -> Conclusion {
     }
 }
 
-/// The reasons alone, where it was said before that all failed.
-fn reasons(ends: &[String]) -> Vec<String> {
-    let reason = |words: &String| words.trim_start_matches("failed: ").to_owned();
-    ends.iter().map(reason).collect()
+/// The reasons alone, where it was said before that all failed. What each boot has in brackets, such as the units that
+/// were still starting, differs by chance: where only that differs, the last one stands for all.
+fn reasons(ends: &[String]) -> String {
+    let reasons: Vec<String> = ends
+        .iter()
+        .map(|words| words.trim_start_matches("failed: ").to_owned())
+        .collect();
+    let heads: Vec<&str> = reasons.iter().map(|reason| head(reason)).collect();
+    match reasons.last() {
+        Some(last) if heads.iter().all(|other| *other == head(last)) => match last.split_once(" (") {
+            Some((head, bracket)) => format!("{head} (in the last: {bracket}"),
+            None => last.clone(),
+        },
+        _ => numbered(&reasons),
+    }
+}
+
+/// A reason without what it has in brackets.
+fn head(reason: &str) -> &str {
+    reason.split(" (").next().unwrap_or(reason)
 }
 
 /// What tries that ended differently have in common. A power cut leaves no record when it falls into the initrd; where

@@ -16,7 +16,7 @@ fn a_boot_that_hangs_after_the_switch_to_the_root_ends_in_stock() -> Result<(), 
     let (reason, all) = (&fallen.status.reason, fallen.answers[0].all());
     // What else was still starting differs from boot to boot.
     assert!(
-        reason.contains("basic.target was not reached (still starting: "),
+        reason.contains("basic.target was not reached (in the last: still starting: "),
         "{all}"
     );
     assert!(

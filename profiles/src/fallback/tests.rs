@@ -88,6 +88,30 @@ fn a_recorded_failure_is_the_reason() {
 }
 
 #[test]
+fn what_differs_by_chance_is_said_of_the_last_boot_alone() {
+    let units = |units: &str| format!("basic.target was not reached (still starting: {units})");
+    let (first, last) = (units("hang.service, ssh.service"), units("hang.service"));
+    let boots = [failed(1, &first), failed(2, &first), failed(3, &last), stock()];
+    assert_eq!(
+        concluded(&boots).1,
+        "3 tuned boots failed: basic.target was not reached (in the last: still starting: hang.service)"
+    );
+    let without = "basic.target was not reached";
+    let boots = [failed(1, &first), failed(2, &last), failed(3, without), stock()];
+    assert_eq!(
+        concluded(&boots).1,
+        "3 tuned boots failed: basic.target was not reached"
+    );
+    let other = [
+        failed(1, &first),
+        failed(2, &last),
+        failed(3, "sshd does not listen"),
+        stock(),
+    ];
+    assert!(concluded(&other).1.contains("; 3: sshd does not listen"));
+}
+
+#[test]
 fn the_watchdog_is_named_where_the_boot_after_saw_its_mark() {
     let woken = |done| Boot {
         after_watchdog: true,
