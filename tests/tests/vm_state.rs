@@ -80,9 +80,10 @@ fn a_state_partition_that_is_full_or_read_only_leaves_the_node_itself_and_stock(
     let (overlay, before) = first_boot(&image, NAME)?;
     let node = (&image, overlay.as_path());
     let full = boots_on_memory(node, &format!("{NAME}-full"), fill, "the state partition is full")?;
+    // mount(8) then mounts it read-only, and says so to nobody but the one who writes.
     let read_only = |disk: &Disk| disk.debugfs("dtn-state", "feature read-only").map(drop);
     let name = format!("{NAME}-read-only");
-    let read_only = boots_on_memory(node, &name, read_only, "the state partition cannot be mounted")?;
+    let read_only = boots_on_memory(node, &name, read_only, "the state partition cannot be written")?;
     for after in [full, read_only] {
         for what in ["machine id", "host key", "keys", "site"] {
             assert_eq!(after.text(what), before.text(what), "{}", after.all());
