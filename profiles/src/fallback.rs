@@ -111,6 +111,9 @@ impl Try<'_> {
                 after(*reached)
             ),
             Try::Watchdog(reached) => format!("reset by the watchdog {}", after(*reached)),
+            Try::Shutdown(Reached::Good) => {
+                "shut down after it was judged good, before the boot loader was told".to_owned()
+            }
             Try::Shutdown(reached) => format!("shut down {}, before it was judged", after(*reached)),
             Try::Failed(reason) => format!("failed: {reason}"),
         }
@@ -120,7 +123,8 @@ impl Try<'_> {
 fn after(reached: Reached) -> &'static str {
     match reached {
         Reached::Early => "after the early unit",
-        Reached::Agent | Reached::Good => "after the agent had ended",
+        Reached::Agent => "after the agent had ended",
+        Reached::Good => "after it was judged good, before the boot loader was told",
     }
 }
 
@@ -268,20 +272,22 @@ pub fn missing(why: &str) -> Conclusion {
     }
 }
 
-/// How each try ended. A try that was given back has its number used again, so the later record of a number counts;
-/// a good boot ends a counting, and what comes later belongs to another.
+/// How each try ended. A try that was given back has its number used again, so the later record of a number counts.
+/// A good boot ends a counting, and what comes later belongs to another, unless its number is higher: then the boot
+/// loader was never told of the good one.
 fn tries(boots: &[Boot], done: u32) -> Vec<Try<'_>> {
     let mut records: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut ended: BTreeMap<u32, usize> = BTreeMap::new();
     for (index, boot) in boots.iter().enumerate() {
         let Some(number) = boot.tries_done.filter(|_| boot.is_counted()) else {
             continue;
         };
+        records.append(&mut ended);
+        // A lower number than before: these are the tries of another counting, or one that was given back.
+        records.retain(|known, _| *known < number);
+        records.insert(number, index);
         if boot.reached == Reached::Good && boot.end != Some(BootEnd::Failed) {
-            records.clear();
-        } else {
-            // A lower number than before: these are the tries of another counting, or one that was given back.
-            records.retain(|known, _| *known < number);
-            records.insert(number, index);
+            ended = std::mem::take(&mut records);
         }
     }
     (1..=done)

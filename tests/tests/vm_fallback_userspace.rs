@@ -27,8 +27,9 @@ fn a_boot_that_hangs_after_the_switch_to_the_root_ends_in_stock() -> Result<(), 
     Ok(())
 }
 
-/// Stops PID 1 itself, as a bug in it or in the kernel would. Nothing in userspace sees that any more.
-const FREEZE: &str = "/bin/sh -c \"sleep 5; echo 1 >/sys/fs/cgroup/init.scope/cgroup.freeze\"";
+/// Stops PID 1 itself, as a bug in it or in the kernel would, before the boot can be judged. Nothing in userspace sees
+/// that any more.
+const FREEZE: &str = "/bin/sh -c \"sleep 1; echo 1 >/sys/fs/cgroup/init.scope/cgroup.freeze\"";
 
 #[test]
 fn an_init_that_hangs_is_reset_by_the_watchdog_and_ends_in_stock() -> Result<(), Trouble> {

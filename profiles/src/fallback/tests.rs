@@ -142,8 +142,29 @@ fn a_mixture_names_each_try() {
 fn a_good_boot_is_no_try_of_the_counting_after_it() {
     let (cause, _) = concluded(&[good(1), stock()]);
     assert_eq!(cause, Cause::BeforeUserspace);
+    let (cause, _) = concluded(&[tuned(1), good(2), tuned(1), stock()]);
+    assert_eq!(
+        cause,
+        Cause::CutShort,
+        "what came before the good boot is of another counting"
+    );
+}
+
+#[test]
+fn a_good_boot_that_the_boot_loader_was_not_told_of_is_a_try_like_others() {
     let (cause, reason) = concluded(&[tuned(1), good(2), tuned(3), stock()]);
     assert_eq!(cause, Cause::CutShort, "{reason}");
+    let woken = |boot| Boot {
+        after_watchdog: true,
+        ..boot
+    };
+    let boots = [tuned(1), woken(good(2)), woken(tuned(3)), woken(stock())];
+    assert_eq!(
+        concluded(&boots),
+        (Cause::Watchdog, "3 tuned boots reset by the watchdog".to_owned())
+    );
+    let Conclusion { reason, .. } = conclude(&[good(1), stock()], Counter { left: 0, done: 1 });
+    assert!(reason.contains("died before userspace"), "{reason}");
 }
 
 #[test]
