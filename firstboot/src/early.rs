@@ -45,6 +45,9 @@ pub struct Marker {
     /// This userspace was shut down: whatever finds the marker of its own boot in this state was soft-rebooted.
     #[serde(default)]
     pub ended: bool,
+    /// This boot was given up. Kept here too, for when the state file cannot be written: its try is used up.
+    #[serde(default)]
+    pub failed: bool,
 }
 
 /// The marker of the last early run, when there is one that can be read.
@@ -134,6 +137,7 @@ pub fn run(host: &Host) -> anyhow::Result<Marker> {
     let loaded = store::load(host);
     let (seen, boot) = record::this_boot(host, old.as_ref(), &loaded.file);
     let loaded = record::store(host, loaded, &seen, &boot);
+    let failed = old.as_ref().is_some_and(|old| old.failed && !old.ended);
     let mut marker = Marker {
         boot_id,
         activated: false,
@@ -142,6 +146,7 @@ pub fn run(host: &Host) -> anyhow::Result<Marker> {
         files: Vec::new(),
         boot: Some(boot.clone()),
         ended: false,
+        failed,
     };
     // Before anything that can fail: whoever asks about this boot finds its record.
     write_marker(host, &marker)?;

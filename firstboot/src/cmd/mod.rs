@@ -25,14 +25,25 @@ pub mod status;
 pub mod try_out;
 pub mod window;
 
+use crate::goodboot;
+use crate::host::Host;
+use crate::statefs;
+use anyhow::Context as _;
 use std::io::{self, IsTerminal, Write};
 
-/// Reboots the node. The state on disk says why already, so the next boot does not come here again.
-fn reboot() -> io::Result<()> {
-    std::process::Command::new("systemctl")
-        .args(["--no-block", "reboot"])
-        .status()
-        .map(drop)
+/// Asks for a reboot; the state on disk says why, so the next boot does not come here again. Where the state is kept
+/// in memory it would: then the node stays up, and says so.
+///
+/// # Errors
+/// When nobody takes the wish.
+fn reboot(host: &Host) -> anyhow::Result<()> {
+    if let Some(fault) = statefs::fault(host) {
+        log::error!("no reboot, because the next boot would not know why: {fault}");
+        return Ok(());
+    }
+    goodboot::ask_for_reboot(host)
+        .map_err(anyhow::Error::msg)
+        .context("the node was to be rebooted, and does not do it")
 }
 
 /// Whether standard output is a terminal that may have colours.

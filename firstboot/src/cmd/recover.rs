@@ -46,7 +46,7 @@ pub fn run(host: Host, args: &Args) -> anyhow::Result<Exit> {
         let state = State::RollbackUnverified { what };
         context.enter(state, &sentence)?;
         if args.unit && !matches!(before, State::RollbackUnverified { .. }) {
-            super::reboot()?;
+            super::reboot(&context.host)?;
         }
         return Ok(Exit::RollbackUnverified);
     }

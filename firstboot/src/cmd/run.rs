@@ -24,7 +24,7 @@ pub fn run(host: Host, args: &Args) -> anyhow::Result<Exit> {
     note(&host, &end);
     super::print(&format!("{}\n", end.sentence))?;
     if args.unit && end.reboot {
-        super::reboot()?;
+        super::reboot(&host)?;
     }
     Ok(end.exit)
 }

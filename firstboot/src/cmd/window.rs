@@ -98,7 +98,7 @@ pub fn watch(host: &Host) -> anyhow::Result<Exit> {
     };
     motd::write(host, &store::load(host).file);
     if ended.exit == Exit::RollbackUnverified && host.is_live() {
-        super::reboot()?;
+        super::reboot(host)?;
     }
     // An answer, and none that systemd should start us again for.
     Ok(Exit::Ok)

@@ -242,14 +242,7 @@ fn take_back(
             "{reason}; the rollback could not be verified: {}",
             what.join(", ")
         );
-        if let Err(error) = context.enter(State::RollbackUnverified { what }, &sentence) {
-            context.tell(Level::Error, events::STATE_ENTERED, &name, &error.to_string());
-        }
-        context.tell(Level::Error, events::ROLLED_BACK, &name, &sentence);
-        return Ok(End {
-            reboot: true,
-            ..End::with(Exit::RollbackUnverified, sentence)
-        });
+        return Ok(End::unverified(context, &name, what, sentence));
     }
     let count = report.undone.len();
     let sentence = format!("rolled back, {count} knobs read back as before");

@@ -14,6 +14,7 @@ use crate::events;
 use crate::host::Host;
 use crate::notify;
 use crate::siteconf;
+use crate::statefs;
 use dtnforge_profiles::bootcount::{EntryName, TUNED_ENTRY};
 use dtnforge_profiles::envelope::Exit;
 use dtnforge_profiles::fallback::{Fallback, TunedEntry};
@@ -111,7 +112,9 @@ fn may_retry(context: &Context, fallback: &Fallback) -> bool {
     let Ok(site) = siteconf::load(&context.host) else {
         return false;
     };
-    context.boot.kind == BootKind::Firmware
+    // A state in memory does not know in the next boot that it was tried: that would be four boots in a circle.
+    statefs::fault(&context.host).is_none()
+        && context.boot.kind == BootKind::Firmware
         && fallback.may_retry(site.retry_after_fallback, context.file.counting.retried)
 }
 

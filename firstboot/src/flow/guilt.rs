@@ -201,25 +201,14 @@ fn reject(
     Ok(Some(End::with(Exit::Rejected, sentence)))
 }
 
-/// What did not come out is a state of its own, worth one reboot; without that state on disk the next boot would come
-/// here again, so then there is none.
+/// What did not come out.
 fn unverified(context: &mut Context, commit: &Commit, what: Vec<String>) -> End {
     let problems = what.join(", ");
     let sentence = format!(
         "{} was taken out because there is no network, and that could not be verified: {problems}",
         commit.profile
     );
-    let stored = context.enter(State::RollbackUnverified { what }, &sentence);
-    context.tell(Level::Error, events::ROLLED_BACK, &commit.profile, &sentence);
-    let reboot = stored.is_ok();
-    let sentence = match stored {
-        Ok(()) => sentence,
-        Err(error) => format!("{sentence}; no reboot, because that cannot be stored: {error}"),
-    };
-    End {
-        reboot,
-        ..End::with(Exit::RollbackUnverified, sentence)
-    }
+    End::unverified(context, &commit.profile, what, sentence)
 }
 
 /// The commit stays. The sentence goes into the history and the record of this boot.

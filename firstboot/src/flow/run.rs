@@ -54,6 +54,27 @@ impl End {
     fn ok(sentence: impl Into<String>) -> Self {
         Self::with(Exit::Ok, sentence)
     }
+
+    /// Values of `profile` that did not come out: a state of its own, worth one reboot. Without that state on disk the
+    /// next boot would come here again, so then there is none.
+    pub(super) fn unverified(
+        context: &mut Context,
+        profile: &str,
+        what: Vec<String>,
+        sentence: String,
+    ) -> Self {
+        let stored = context.enter(State::RollbackUnverified { what }, &sentence);
+        context.tell(Level::Error, events::ROLLED_BACK, profile, &sentence);
+        let reboot = stored.is_ok();
+        let sentence = match stored {
+            Ok(()) => sentence,
+            Err(error) => format!("{sentence}; no reboot, because that cannot be stored: {error}"),
+        };
+        Self {
+            reboot,
+            ..Self::with(Exit::RollbackUnverified, sentence)
+        }
+    }
 }
 
 /// Runs the agent once. `unit` says whether we run as the boot's unit, which alone may reboot the node.

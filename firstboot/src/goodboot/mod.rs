@@ -17,7 +17,7 @@ pub use agent::{Agent, END_PATH};
 pub use agent::{forget_end, note_end, observe as observe_agent};
 pub use give_up::{Deed, Situation, asked_for_rescue, decide, described, is_rescue};
 pub use judge::{Judgement, SSHD_LIMIT, Seen, judge};
-pub use reboot::reboot;
+pub use reboot::{ask_for_reboot, reboot};
 pub use units::trouble;
 
 #[cfg(test)]

@@ -18,6 +18,22 @@ const WAYS: [(&[&str], Duration); 3] = [
     (&["reboot", "--force", "--force"], FORCED),
 ];
 
+/// Hands the wish to systemd, and returns while the node goes down. For a process whose own unit ends in an orderly
+/// shutdown and must not hold it up.
+///
+/// # Errors
+/// What each way said, when systemd takes none.
+pub fn ask_for_reboot(host: &Host) -> Result<(), String> {
+    let mut said = Vec::new();
+    for (args, _) in WAYS {
+        match host.run("systemctl", args, COMMAND) {
+            Ok(_) => return Ok(()),
+            Err(error) => said.push(error.to_string()),
+        }
+    }
+    Err(said.join("; "))
+}
+
 /// Reboots. Returns only when the machine did not go down.
 ///
 /// # Errors

@@ -283,3 +283,17 @@ fn a_systemd_that_does_not_answer_costs_no_time() {
     assert_eq!(clock.now(), Duration::ZERO);
     assert_eq!(node.log().len(), 3);
 }
+
+#[test]
+fn a_wish_to_reboot_is_handed_over_once_and_a_refusal_is_told() {
+    let node = Node::new();
+    ask_for_reboot(&node.host).unwrap();
+    assert_eq!(node.log(), ["--no-block reboot"]);
+    let broken = Node::new().broken();
+    let error = ask_for_reboot(&broken.host).unwrap_err();
+    assert_eq!(
+        broken.log(),
+        ["--no-block reboot", "reboot --force", "reboot --force --force"]
+    );
+    assert!(error.contains("Failed to connect to bus"), "{error}");
+}

@@ -17,13 +17,15 @@ pub(super) fn run(host: &Host) -> anyhow::Result<Exit> {
     let this = boot::this(host);
     let mut record = this.clone();
     // One that fails does not keep the others from being done: `/run`, the state and the try have each their own disk.
+    let failed = early::read_marker(host).is_some_and(|marker| marker.failed);
     let marked = mark(host);
     let stored = store::change(host, |file| {
         let known = file.boot_mut(&this);
         known.end.get_or_insert(BootEnd::Orderly);
         record = known.clone();
     });
-    if may_give_back(&record) {
+    // What nobody can read afterwards is not given back: a boot that fails each time would come again for ever.
+    if stored.is_ok() && may_give_back(&record, failed) {
         match counter::give_back(host, &this) {
             Ok(None) => {}
             Ok(Some(entry)) => say(
@@ -54,12 +56,14 @@ fn mark(host: &Host) -> anyhow::Result<()> {
 }
 
 /// A boot that failed has used its try up. One that was good and kept its counter all the same has not.
-fn may_give_back(record: &Boot) -> bool {
-    record.end != Some(BootEnd::Failed) || record.reached == Reached::Good
+fn may_give_back(record: &Boot, given_up: bool) -> bool {
+    let failed = given_up || record.end == Some(BootEnd::Failed);
+    !failed || record.reached == Reached::Good
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::failed;
     use super::*;
     use crate::boot::efi::tests::set_loader;
     use crate::esp::tests::{host, listed};
@@ -98,6 +102,23 @@ mod tests {
         run(&host).unwrap();
         let file = store::load(&host).file;
         assert_eq!(file.boot("b2").unwrap().end, Some(BootEnd::Failed));
+        assert_eq!(listed(&host), ["dtnforge+2-1.efi", "stock.efi"]);
+    }
+
+    #[test]
+    fn a_boot_whose_failure_could_not_be_stored_keeps_its_try_used() {
+        let (_dir, host) = counted_host();
+        failed::mark(&host, &boot::this(&host), true);
+        run(&host).unwrap();
+        assert_eq!(listed(&host), ["dtnforge+2-1.efi", "stock.efi"]);
+    }
+
+    #[test]
+    fn a_try_whose_end_cannot_be_stored_is_not_given_back() {
+        let (_dir, host) = counted_host();
+        fs::create_dir_all(host.path("/etc/dtnforge/state.json.new")).unwrap();
+        let error = run(&host).unwrap_err();
+        assert!(format!("{error:#}").contains("state.json"), "{error:#}");
         assert_eq!(listed(&host), ["dtnforge+2-1.efi", "stock.efi"]);
     }
 

@@ -6,6 +6,7 @@
 use super::say;
 use crate::boot::{self, counter};
 use crate::detect::SystemClock;
+use crate::early;
 use crate::goodboot::{self, Deed, Situation};
 use crate::host::Host;
 use crate::store::{self, StoreError};
@@ -64,6 +65,7 @@ pub(super) fn give_up(host: &Host, what: &str) -> anyhow::Result<()> {
         }
         Deed::Reboot(why) => {
             // The count ends this even where the reason cannot be stored.
+            mark(host, &boot, true);
             if let Err(error) = store_reason(host, &boot, &reason) {
                 tell(Level::Error, &format!("the reason could not be stored: {error}"));
             }
@@ -142,6 +144,18 @@ fn had_come_up(host: &Host) -> bool {
         .trim()
         .parse()
         .is_ok_and(|microseconds: u64| microseconds > 0)
+}
+
+/// Notes under `/run` whether this boot is given up: the shutdown, which gives tries back, finds it there when the
+/// state file cannot be written.
+pub(super) fn mark(host: &Host, boot: &Boot, failed: bool) {
+    let Some(mut marker) = early::read_marker(host).filter(|marker| marker.boot_id == boot.boot_id) else {
+        return;
+    };
+    marker.failed = failed;
+    if let Err(error) = early::write_marker(host, &marker) {
+        say(host, Level::Warn, &boot.boot_id, &format!("{error:#}"));
+    }
 }
 
 /// Stores that this boot failed, and why. The first reason stays: what fails later often fails because of it.

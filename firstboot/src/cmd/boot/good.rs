@@ -140,6 +140,7 @@ fn good(host: &Host, boot: &Boot, why: &str) -> anyhow::Result<Exit> {
         let sentence = format!("its try was given back, and cannot be taken again: {error}");
         say(host, Level::Warn, &boot.boot_id, &sentence);
     }
+    failed::mark(host, boot, false);
     let stored = store::change(host, |file| {
         let record = file.boot_mut(boot);
         if record.end == Some(BootEnd::Failed) {

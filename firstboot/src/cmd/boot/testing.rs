@@ -79,6 +79,7 @@ impl Node {
             files: vec![],
             boot: Some(boot.clone()),
             ended: false,
+            failed: false,
         };
         early::write_marker(&self.host, &marker).unwrap();
         store::change(&self.host, |file| *file.boot_mut(&boot) = boot.clone()).unwrap();

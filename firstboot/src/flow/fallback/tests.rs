@@ -35,6 +35,7 @@ fn stock_boot(entries: &[&str]) -> (tempfile::TempDir, Host) {
     let (dir, host) = host(entries);
     write(&host, "/proc/sys/kernel/random/boot_id", "b9\n");
     write(&host, "/proc/cmdline", "ro dtnforge.mode=stock");
+    write(&host, "/proc/self/mounts", "/dev/vda6 /state ext4 rw 0 0\n");
     set_loader(&host, "LoaderEntrySelected", "stock.efi");
     set_loader(&host, "LoaderTimeInitUSec", "1000000");
     set_loader(&host, "LoaderTimeExecUSec", "1000001");
@@ -118,6 +119,17 @@ fn the_main_unit_adds_what_the_watchdog_says() {
     assert_eq!(cause(&context.file), Some(Cause::Watchdog));
     assert!(end.sentence.contains("reset by the watchdog"), "{}", end.sentence);
     assert!(!end.reboot);
+}
+
+#[test]
+fn a_node_that_keeps_its_state_in_memory_does_not_try_again_by_itself() {
+    let (_dir, host) = stock_boot(&["stock.efi", "dtnforge+0-3.efi"]);
+    network_up(&host);
+    write(&host, "/proc/self/mounts", "dtn-state /state tmpfs rw 0 0\n");
+    early::run(&host).unwrap();
+    let end = stock_entry(&mut Context::open(host.clone()), true);
+    assert!(!end.reboot, "{}", end.sentence);
+    assert_eq!(listed(&host), ["dtnforge+0-3.efi", "stock.efi"]);
 }
 
 #[test]

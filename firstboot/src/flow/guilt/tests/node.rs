@@ -67,6 +67,7 @@ pub(super) fn node(commit: Commit) -> Node {
         files: vec![],
         boot: Some(counted()),
         ended: false,
+        failed: false,
     };
     early::write_marker(&node.host, &marker).unwrap();
     store::change(&node.host, |file| {
