@@ -9,6 +9,7 @@ mod counted;
 pub mod evaluate;
 mod fallback;
 mod guilt;
+mod kept;
 pub mod leftover;
 pub mod look;
 pub mod prove;

@@ -5,6 +5,7 @@ use super::context::Context;
 use super::counted;
 use super::fallback;
 use super::guilt;
+use super::kept;
 use super::leftover::{self, Leftover};
 use super::look::{self, CARRIER_LIMIT, Look};
 use super::start::{self, Fit, Start};
@@ -19,7 +20,6 @@ use crate::measure;
 use crate::motd;
 use crate::notify;
 use crate::owner;
-use crate::statefs;
 use crate::status;
 use crate::store;
 use dtnforge_profiles::digest::Digest;
@@ -233,12 +233,7 @@ fn stay_stock(context: &mut Context, why: &str) -> anyhow::Result<End> {
 const INSTALLED_HOST: &str = "this host is no image of dtnforge, so nothing is tried by itself; `dtn-firstboot try` in a maintenance window";
 
 fn decide(context: &mut Context, look: Look) -> anyhow::Result<End> {
-    // From the network nothing is kept by design: each boot starts stock and is proved anew.
-    if boot::words(&context.host).mode == Mode::Tuned
-        && !boot::is_from_network(&context.host)
-        && let Some(fault) = statefs::fault(&context.host)
-    {
-        let why = format!("{fault}: what is proved could not be kept, so nothing is tried");
+    if let Some(why) = kept::obstacle(context) {
         return stay_stock(context, &why);
     }
     let layer = &look.chosen.layer;
