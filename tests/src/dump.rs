@@ -24,6 +24,26 @@ const COUNTING: [&str; 14] = [
     "kernel.sched_domain",
 ];
 
+/// Keys of sysctl that the kernel works out or draws anew in each boot.
+const OF_A_BOOT: [&str; 4] = [
+    "kernel.threads-max",
+    "net.core.netdev_rss_key",
+    "user.max_",
+    "vm.user_reserve_kbytes",
+];
+
+/// A normal dump without what each boot has its own of: values that follow from the memory that the kernel left, and the
+/// numbers of links, which are given in the order in which drivers come up.
+pub fn over_a_boot(dump: &str) -> String {
+    let of_a_boot = |line: &&str| !OF_A_BOOT.iter().any(|key| line.starts_with(key));
+    let without_number = |line: &str| match line.split_once(": ") {
+        Some((number, rest)) if number.parse::<u32>().is_ok() => rest.to_owned(),
+        _ => line.to_owned(),
+    };
+    let lines: Vec<String> = dump.lines().filter(of_a_boot).map(without_number).collect();
+    lines.join("\n")
+}
+
 /// The dump without what changes by itself.
 pub fn normal(dump: &str) -> String {
     let mut section = "";
@@ -75,24 +95,34 @@ fn without(line: &str, names: &[&str]) -> String {
 
 /// The lines in which two normal dumps differ, those of the first one with `-`, those of the second one with `+`.
 pub fn difference(before: &str, after: &str) -> Vec<String> {
-    let only_in = |these: &str, those: &str, sign: &str| -> Vec<String> {
-        let mut left: Vec<&str> = those.lines().collect();
-        let mut section = "";
+    let (before, after) = (placed(before), placed(after));
+    let only_in = |these: &[String], those: &[String], sign: &str| -> Vec<String> {
+        let mut left: Vec<&String> = those.iter().collect();
         let mut found = Vec::new();
-        for line in these.lines() {
-            if line.starts_with("## ") {
-                section = line;
-            }
+        for line in these {
             match left.iter().position(|other| *other == line) {
                 Some(place) => drop(left.swap_remove(place)),
-                None => found.push(format!("{sign} [{}] {line}", section.trim_start_matches("## "))),
+                None => found.push(format!("{sign} {line}")),
             }
         }
         found
     };
-    let mut all = only_in(before, after, "-");
-    all.extend(only_in(after, before, "+"));
+    let mut all = only_in(&before, &after, "-");
+    all.extend(only_in(&after, &before, "+"));
     all
+}
+
+/// Each line with the section that it stands in: the same words mean something else on another port.
+fn placed(dump: &str) -> Vec<String> {
+    let mut section = "";
+    let mut lines = Vec::new();
+    for line in dump.lines() {
+        match line.strip_prefix("## ") {
+            Some(name) => section = name,
+            None => lines.push(format!("[{section}] {line}")),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -117,6 +147,25 @@ mod tests {
             difference(&before, &after),
             ["- [ring ens1] RX:\t\t256", "+ [ring ens1] RX:\t\t512"]
         );
+    }
+
+    #[test]
+    fn a_line_that_moved_to_another_port_is_a_difference() {
+        assert_eq!(
+            difference("## a\nx\n## b\ny", "## a\ny\n## b\nx"),
+            ["- [a] x", "- [b] y", "+ [a] y", "+ [b] x"]
+        );
+    }
+
+    #[test]
+    fn what_each_boot_has_its_own_of_is_taken_out_between_boots() {
+        let dump = |threads: &str, number: &str| {
+            format!(
+                "## sysctl\nkernel.threads-max = {threads}\nnet.core.rmem_max = 1\n## link a\n{number}: a: <UP> mtu 1500"
+            )
+        };
+        assert_eq!(over_a_boot(&dump("15", "2")), over_a_boot(&dump("16", "3")));
+        assert!(over_a_boot(&dump("15", "2")).contains("a: <UP> mtu 1500"));
     }
 
     #[test]
