@@ -21,7 +21,11 @@ clear_away() {
     rm -rf /run/sysctl.d/90-dtnforge-* /run/udev/rules.d/90-dtnforge-* /run/modules-load.d/dtnforge.conf /run/dtnforge/tuned
 }
 
+# A profile may leave tuned alone; what tuned set for the one before must not speak for it.
 place() {
+    if systemctl is-active --quiet tuned; then
+        tuned-adm off && systemctl stop tuned || return 1
+    fi
     clear_away && cp -r "$work/$profile/." /run/
 }
 
@@ -108,7 +112,16 @@ now() {
     echo $(($(wc -c <"$log" 2>/dev/null || echo 0) + 1))
 }
 
+has_tuned() {
+    set -- /run/dtnforge/tuned/profiles/*/tuned.conf
+    [ -e "$1" ]
+}
+
 start_again() {
+    has_tuned || {
+        systemctl restart systemd-sysctl
+        return
+    }
     from=$(now)
     systemctl restart tuned systemd-sysctl && applied "$from"
 }
@@ -135,9 +148,11 @@ for profile in "$@"; do
     step udev-apply apply_rules
     step modules-load /usr/lib/systemd/systemd-modules-load
     step sysctl load_sysctls
-    step tuned-start systemctl start tuned
-    step tuned-profile switch
-    step tuned-verify verify
+    if has_tuned; then
+        step tuned-start systemctl start tuned
+        step tuned-profile switch
+        step tuned-verify verify
+    fi
     step live values
     step start-again start_again
     step live-again values

@@ -168,6 +168,8 @@ fn console(request: &BootRequest) -> Result<Console, BootError> {
 fn reason(driven: Result<(), Stop>, progress: &Progress) -> Result<Reason, BootError> {
     match driven {
         Err(_) if progress.script_timed_out => Ok(Reason::ScriptTimedOut),
+        // It was told to end once it was saved; whether that is seen before its last answer is chance.
+        Err(Stop::GuestEnded(_)) if progress.saved => Ok(Reason::Done),
         Err(stop) => Reason::of(stop),
         Ok(()) if progress.script_failed() => Ok(Reason::ScriptFailed),
         Ok(()) => Ok(Reason::Done),
