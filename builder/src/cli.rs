@@ -23,6 +23,8 @@ pub enum Command {
     Lock(cmd::lock::LockArgs),
     /// Boot an image in QEMU, drive it, throw it away
     Boot(Box<cmd::boot::BootArgs>),
+    /// Make cloud-init seeds from a table of nodes
+    Seed(cmd::seed::SeedArgs),
     /// Serve a netboot set over HTTP and TFTP, for a bench or a small site
     Serve(cmd::serve::ServeArgs),
     /// Look into the catalog of profiles

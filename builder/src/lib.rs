@@ -17,6 +17,7 @@ pub mod package;
 pub mod packages;
 pub mod run;
 pub mod schema;
+pub mod seed;
 pub mod serve;
 pub mod spec;
 pub mod stage;

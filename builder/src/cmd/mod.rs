@@ -5,6 +5,7 @@ pub mod build;
 pub mod layer;
 pub mod lock;
 pub mod profile;
+pub mod seed;
 pub mod serve;
 pub mod tools;
 
@@ -61,6 +62,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Build(args) => build::run(&args),
         Command::Layer(args) => layer::run(&args),
         Command::Lock(args) => lock::run(&args),
+        Command::Seed(args) => seed::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Boot(args) => boot::run(*args),
         Command::Profile(args) => profile::run(&args),

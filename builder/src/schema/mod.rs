@@ -7,6 +7,8 @@
 
 mod profile;
 
+use crate::seed::SEED_SCHEMA;
+use crate::seed::written::Written as Nodes;
 use crate::spec::SPEC_SCHEMA;
 use crate::spec::written::Written;
 use dtnforge_profiles::facts::{FACTS_SCHEMA, Facts};
@@ -29,6 +31,8 @@ pub enum Kind {
     Site,
     /// An image spec
     Spec,
+    /// A table of nodes (`dtnforge seed`)
+    Seed,
     /// What a node tells of its trial (`dtn-firstboot report --json`, under `data`)
     Report,
     /// What a node answers to `dtn-firstboot status --json`
@@ -37,11 +41,12 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 6] = [
+    pub const ALL: [Kind; 7] = [
         Kind::Profile,
         Kind::Facts,
         Kind::Site,
         Kind::Spec,
+        Kind::Seed,
         Kind::Report,
         Kind::Status,
     ];
@@ -53,6 +58,7 @@ impl Kind {
             Kind::Facts => "facts",
             Kind::Site => "site",
             Kind::Spec => "spec",
+            Kind::Seed => "seed",
             Kind::Report => "report",
             Kind::Status => "status",
         }
@@ -69,6 +75,10 @@ impl Kind {
             ),
             Kind::Spec => with_ranges(
                 schema_of::<Written>("Image spec of dtnforge", SPEC_SCHEMA),
+                "/$defs/SiteFile",
+            ),
+            Kind::Seed => with_ranges(
+                schema_of::<Nodes>("Table of nodes of dtnforge", SEED_SCHEMA),
                 "/$defs/SiteFile",
             ),
             Kind::Report => schema_of::<Report>("Report of a node of dtnforge", REPORT_SCHEMA),

@@ -5,9 +5,9 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
 /// What a password hash must look like, for messages.
-pub(super) const HASH: &str = "a hash of crypt(5) that starts with $y$, $gy$, $7$, $2b$, $6$ or $5$";
+pub(crate) const HASH: &str = "a hash of crypt(5) that starts with $y$, $gy$, $7$, $2b$, $6$ or $5$";
 /// What a key must look like, for messages.
-pub(super) const KEY: &str = "one public key without options, such as \"ssh-ed25519 AAAA... name\"";
+pub(crate) const KEY: &str = "one public key without options, such as \"ssh-ed25519 AAAA... name\"";
 /// Methods of crypt(5) that are not broken.
 const METHODS: [&str; 6] = ["y", "gy", "7", "2b", "6", "5"];
 /// The longest hash of crypt(5).
@@ -41,7 +41,7 @@ impl From<written::Access> for Access {
 }
 
 /// Whether `text` is a password hash: `$METHOD$` and more fields, nothing that would end a field of `/etc/shadow`.
-pub(super) fn is_hash(text: &str) -> bool {
+pub(crate) fn is_hash(text: &str) -> bool {
     let fields: Vec<&str> = text.split('$').collect();
     let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | ',' | '=' | '_' | '-' | '+');
     text.len() <= MAX_HASH
@@ -55,7 +55,7 @@ pub(super) fn is_hash(text: &str) -> bool {
 }
 
 /// Whether `text` is one public key: a known type, its body, which names the same type, and perhaps a comment.
-pub(super) fn is_key(text: &str) -> bool {
+pub(crate) fn is_key(text: &str) -> bool {
     let mut words = text.splitn(3, ' ');
     let (Some(kind), Some(body)) = (words.next(), words.next()) else {
         return false;

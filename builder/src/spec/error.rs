@@ -1,11 +1,11 @@
-//! What is wrong with a spec: file, line, key, what was found and what was expected.
+//! What is wrong with a spec, or with a table of nodes for seeds: file, line, key, what was found and what was expected.
 
 use super::locate;
 use dtnforge_profiles::suggest;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// One thing that is wrong with a spec.
+/// One thing that is wrong with a file that people write.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SpecError {
     file: PathBuf,
@@ -68,7 +68,7 @@ impl SpecError {
         self
     }
 
-    pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> Self {
+    pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Self {
         let message = format!("cannot be read: {error}");
         Self {
             file: path.to_owned(),
@@ -79,7 +79,7 @@ impl SpecError {
         }
     }
 
-    pub(super) fn of_toml(path: &Path, text: &str, error: &toml::de::Error) -> Self {
+    pub(crate) fn of_toml(path: &Path, text: &str, error: &toml::de::Error) -> Self {
         let position = error.span().map(|span| locate::line_at(text, span.start));
         let key = position
             .map(|line| locate::key_at(text, line))

@@ -50,7 +50,7 @@ fn readme() -> String {
         ("exit-codes.md", "exit codes of both programs"),
         (
             "schema/",
-            "JSON Schema of profiles, facts, site decisions and specs, for editors",
+            "JSON Schema of profiles, facts, site decisions, specs and tables of nodes, for editors",
         ),
     ];
     let row = |(page, about): (&str, &str)| vec![format!("[{page}]({page})"), about.to_owned()];
