@@ -60,7 +60,8 @@ fn time<T>(work: impl Fn() -> T) -> Duration {
     started.elapsed()
 }
 
-fn median(mut times: Vec<Duration>) -> Amount {
+/// The middle one.
+pub(crate) fn median(mut times: Vec<Duration>) -> Amount {
     times.sort_unstable();
     Amount::Time(times[times.len() / 2])
 }
