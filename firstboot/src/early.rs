@@ -9,6 +9,10 @@
 //! unit compares the whole fingerprint later. What was done is written to a marker under `/run`, so that "committed
 //! but not activated" can be told.
 
+mod live;
+
+pub use live::{live, note_committed, note_taken_out};
+
 use crate::atomic;
 use crate::boot::{self, Mode, record};
 use crate::flow::{look, window};
@@ -32,7 +36,8 @@ pub struct Marker {
     pub boot_id: String,
     /// Whether the files of a commit were put in place.
     pub activated: bool,
-    /// Whether values of a commit are live all the same: a soft-reboot keeps the kernel with all that was set.
+    /// Whether values of a commit are live, put in place or committed in this boot. A soft-reboot keeps the kernel with
+    /// all that was set. Ask [`live()`].
     #[serde(default)]
     pub live: bool,
     /// Why, or why not.

@@ -60,8 +60,7 @@ pub fn live_commit<'a>(host: &Host, state: &'a State) -> Option<&'a Commit> {
         _ => return None,
     };
     let boot_id = boot::boot_id(host);
-    let early = || early::read_marker(host).is_some_and(|marker| marker.live && marker.boot_id == boot_id);
-    (commit.boot_id == boot_id || early()).then_some(commit)
+    early::live(host, state, &boot_id).then_some(commit)
 }
 
 /// What an admin has to know before he reads the rows.

@@ -10,6 +10,7 @@ use super::prove::{self, Rules};
 use super::run::End;
 use super::stations::Stations;
 use crate::door::Doors;
+use crate::early;
 use crate::events;
 use crate::measure::{Progress, Step};
 use crate::notify;
@@ -205,6 +206,7 @@ fn keep(
     // The files of the trial are those of the commit from here on; the journal has nothing left to take back.
     files::adopt(&context.host)?;
     transaction.finish()?;
+    early::note_committed(&context.host, &context.boot_id);
     Ok(End::with(Exit::Ok, format!("committed {name}: {sentence}")))
 }
 

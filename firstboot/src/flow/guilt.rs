@@ -191,6 +191,7 @@ fn reject(
     let stored = context.enter(State::Rejected(Box::new(rejection)), &reason);
     files::adopt(&context.host)?;
     arms.finish()?;
+    early::note_taken_out(&context.host, &context.boot_id);
     let taken_out = format!("taken out of the running system, {knobs} knobs read back as before the commit");
     context.tell(Level::Warn, events::ROLLED_BACK, profile, &taken_out);
     let sentence = format!("rejected {profile}: {reason}; stock, {knobs} knobs read back as before");

@@ -202,7 +202,7 @@ fn keep_state(context: &mut Context, why: &str) -> End {
     save_or_say(context);
     let exit = match &context.file.state {
         State::Rejected(_) => Exit::Rejected,
-        State::Committed(commit) if !is_live(context, commit) => Exit::Drift,
+        State::Committed(_) if !is_live(context) => Exit::Drift,
         _ => Exit::Ok,
     };
     End::with(exit, sentence)
@@ -256,11 +256,14 @@ fn decide(context: &mut Context, look: Look) -> anyhow::Result<End> {
             Fit::OtherHardware if !look.site.auto_retrial => {
                 return other_hardware(context, &look, commit.clone());
             }
-            Fit::OtherHardware if is_live(context, commit) => return wait_for_boot(context, OTHER_HARDWARE),
+            Fit::OtherHardware if is_live(context) => return wait_for_boot(context, OTHER_HARDWARE),
             Fit::OtherHardware => context.tell(Level::Warn, events::STATE_ENTERED, "", OTHER_HARDWARE),
-            Fit::Changed(what) if is_live(context, commit) => return wait_for_boot(context, what),
+            Fit::Changed(what) if is_live(context) => return wait_for_boot(context, what),
             Fit::Changed(what) => context.tell(Level::Warn, events::STATE_ENTERED, "", what),
         }
+    }
+    if is_live(context) && !matches!(context.file.state, State::Committed(_)) {
+        return stay_stock(context, FORMER_VALUES);
     }
     if boot::words(&context.host).mode == Mode::Foreign {
         return stay_stock(context, INSTALLED_HOST);
@@ -275,13 +278,17 @@ fn decide(context: &mut Context, look: Look) -> anyhow::Result<End> {
     attempt::attempt(context, &look)
 }
 
+/// What is as wanted already falls out of a plan, and what is as found would count as stock.
+const FORMER_VALUES: &str = "values of a former commit are live in this boot, and a trial would count them as stock; \
+                             the next boot tries anew: reboot";
+
 const OTHER_HARDWARE: &str = "the hardware changed since the commit";
 
 /// The commit is for other hardware, and only an admin knows whether this node is what he wants to tune: another card,
 /// or the disk in another machine. Where its values are not in place it is kept aside, because a card that is missing
 /// once may be back at the next boot.
 fn other_hardware(context: &mut Context, look: &Look, commit: Box<Commit>) -> anyhow::Result<End> {
-    let live = is_live(context, &commit);
+    let live = is_live(context);
     let until = if live {
         "; its values stay live in this boot, and are not put in place again"
     } else {
@@ -315,7 +322,7 @@ fn return_to_former_commit(context: &mut Context, look: &Look, site: &Digest) ->
         return Ok(());
     };
     let fits = start::fit(&commit, &look.chosen.layer, &look.facts.fingerprint(), site) == Fit::Fits;
-    if fits && is_live(context, &commit) {
+    if fits && is_live(context) {
         context.enter(State::Committed(commit), "the former commit fits again")?;
     }
     Ok(())
@@ -338,11 +345,9 @@ fn out_of_attempts(context: &mut Context, look: &Look, begun: u32) -> anyhow::Re
     Ok(End::with(Exit::Rejected, format!("rejected: {reason}")))
 }
 
-/// Whether the values of `commit` were put in place in this boot.
-fn is_live(context: &Context, commit: &Commit) -> bool {
-    let early = early::read_marker(&context.host);
-    commit.boot_id == context.boot_id
-        || early.is_some_and(|marker| marker.live && marker.boot_id == context.boot_id)
+/// Whether values of a commit are live in this boot, be it one of a former state.
+fn is_live(context: &Context) -> bool {
+    early::live(&context.host, &context.file.state, &context.boot_id)
 }
 
 /// A new trial starts from stock, and this boot has the values of the former commit live. From now on nothing is
@@ -381,7 +386,7 @@ fn difference(knob: &ActiveKnob) -> String {
 
 /// A committed boot: the early unit did the work, this only looks.
 fn verify_commit(context: &mut Context, commit: Box<Commit>) -> anyhow::Result<End> {
-    let activated = is_live(context, &commit);
+    let activated = is_live(context);
     let differing = if activated {
         differing(context, &commit)
     } else {

@@ -337,3 +337,47 @@ fn rolled_back(node: &Node) {
     let ended = node.agent(&["rollback"]);
     assert_eq!(ended.code, 0, "{ended:?}");
 }
+
+#[test]
+fn nothing_is_tried_over_the_values_of_a_former_commit() {
+    let node = node();
+    tried(&node, &[]);
+    assert_eq!(node.agent(&["commit"]).code, 0);
+    node.write(
+        "/etc/dtnforge/site.toml",
+        "role = \"dtn\"\nthroughput_limit = 0.9\n",
+    );
+    let ended = node.agent(&["run"]);
+    assert!(
+        ended.out.contains("its values stay live in this boot"),
+        "{ended:?}"
+    );
+    let live = values(&node);
+    let again = node.agent(&["run"]);
+    assert!(
+        again
+            .out
+            .starts_with("stock: values of a former commit are live in this boot"),
+        "{again:?}"
+    );
+    let tried = node.agent(&["try"]);
+    assert_eq!(tried.code, 1, "{tried:?}");
+    assert!(
+        tried
+            .err
+            .contains("values of a former commit are live in this boot")
+            && tried.err.contains("reboot"),
+        "{tried:?}"
+    );
+    assert_eq!(values(&node), live);
+}
+
+#[test]
+fn a_commit_that_was_taken_back_leaves_room_for_another_trial() {
+    let node = node();
+    tried(&node, &[]);
+    assert_eq!(node.agent(&["commit"]).code, 0);
+    assert_eq!(node.agent(&["rollback"]).code, 0);
+    assert_eq!(node.agent(&["retry"]).code, 0);
+    tried(&node, &[]);
+}

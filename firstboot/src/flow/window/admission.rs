@@ -8,7 +8,7 @@ use crate::flow::context::Context;
 use crate::flow::leftover::{self, Leftover};
 use anyhow::bail;
 use dtnforge_profiles::envelope::Exit;
-use dtnforge_profiles::state::{Commit, State};
+use dtnforge_profiles::state::State;
 use log::Level;
 
 /// Ends what a dead process left, and returns the end of the command where nothing may be tried.
@@ -45,10 +45,14 @@ pub(super) fn check(context: &mut Context) -> anyhow::Result<Option<Ended>> {
             what.join(", ")
         ),
         State::Fallback(fallback) => bail!("{}\nhint: dtn-firstboot retry", fallback.reason),
-        State::Committed(commit) if in_place(context, commit) => bail!(
+        State::Committed(commit) if in_place(context) => bail!(
             "{} is committed and live: a plan made over its values would leave them out\n\
              hint: take it out first: dtn-firstboot rollback",
             commit.profile
+        ),
+        _ if in_place(context) => bail!(
+            "values of a former commit are live in this boot: a plan made over them would leave them out\n\
+             hint: reboot, then try"
         ),
         _ => Ok(None),
     }
@@ -58,11 +62,9 @@ fn held(context: &Context, why: &str) -> Ended {
     Ended::with(context, Exit::Held, format!("held: {why}"))
 }
 
-/// Whether the values of a commit are in place in this boot.
-pub(super) fn in_place(context: &Context, commit: &Commit) -> bool {
-    let early = early::read_marker(&context.host);
-    commit.boot_id == context.boot_id
-        || early.is_some_and(|marker| marker.live && marker.boot_id == context.boot_id)
+/// Whether values of a commit are live in this boot.
+pub(super) fn in_place(context: &Context) -> bool {
+    early::live(&context.host, &context.file.state, &context.boot_id)
 }
 
 /// Takes back what a dead process of this boot left, and stores what became of its attempt.

@@ -5,6 +5,7 @@
 
 use super::{Ended, admission, begin, record_of, take_back};
 use crate::door::Doors;
+use crate::early;
 use crate::events;
 use crate::flow::context::Context;
 use crate::flow::guilt;
@@ -32,7 +33,7 @@ pub fn roll_back(context: &mut Context) -> anyhow::Result<Ended> {
     let before = context.file.state.clone();
     admission::end_the_dead(context)?;
     match context.file.state.clone() {
-        State::Committed(commit) if admission::in_place(context, &commit) => give_up(context, *commit),
+        State::Committed(commit) if admission::in_place(context) => give_up(context, *commit),
         State::Committed(commit) => forget(context, &commit),
         State::RollbackUnverified { what } => {
             let sentence = format!("what is live could not be taken back: {}", what.join(", "));
@@ -118,6 +119,9 @@ fn give_up(context: &mut Context, commit: Commit) -> anyhow::Result<Ended> {
     context.enter(state, &sentence)?;
     drop(transaction);
     trial::settle(&host, &journal)?;
+    if exit == Exit::Ok {
+        early::note_taken_out(&host, &context.boot_id);
+    }
     context.console(&sentence);
     let undone = report.undone.into_iter().map(|undone| Live {
         knob: undone.knob,

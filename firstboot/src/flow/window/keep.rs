@@ -4,6 +4,7 @@ use super::begin::{old_sockets, refuse_where_a_commit_would_not_last};
 use super::{Ended, live, record};
 use crate::checks::{self, Known};
 use crate::door::Doors;
+use crate::early;
 use crate::flow::context::Context;
 use crate::flow::counted;
 use crate::trial::{self, JOURNAL_PATH};
@@ -53,6 +54,7 @@ pub fn keep(context: &mut Context) -> anyhow::Result<Ended> {
     context.file.attempts.remove(&commit.layer);
     context.enter(State::Committed(Box::new(commit)), &sentence)?;
     trial::settle(&host, &host.path(JOURNAL_PATH))?;
+    early::note_committed(&host, &context.boot_id);
     record::remove(&host)?;
     counted::finish(context);
     let report = Report {
