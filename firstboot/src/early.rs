@@ -153,10 +153,12 @@ pub fn run(host: &Host) -> anyhow::Result<Marker> {
         ended: false,
         failed,
     };
-    // Before anything that can fail: whoever asks about this boot finds its record.
+    // Files of an earlier boot of userspace (a soft-reboot keeps /run) never outlive the decision of this one, also where
+    // /run is too full for a marker.
+    let removed = remove_files(host);
+    // Whoever asks about this boot finds its record, whatever fails below.
     write_marker(host, &marker)?;
-    // Files of an earlier boot of userspace (a soft-reboot keeps /run) never outlive the decision of this one.
-    remove_files(host)?;
+    removed?;
     // Nor does the window of an admin: the agent finds its trial without one, and takes it back.
     window::record::remove(host)?;
     match activatable(host, &loaded, &boot) {

@@ -34,6 +34,7 @@ pub fn note_committed(host: &Host, boot_id: &str) {
         files: Vec::new(),
         boot: None,
         ended: false,
+        failed: false,
     });
     replace(host, &Marker { live: true, ..marker });
 }
