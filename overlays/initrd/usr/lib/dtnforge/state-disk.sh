@@ -19,7 +19,13 @@ check() {
     ext4)
         # Repairs only what is safe without asking; nothing when the file system is clean.
         timeout 300 e2fsck -p $device
-        [ $? -lt 4 ] || fault "the state file system has errors that cannot be repaired without an administrator"
+        case $? in
+        0 | 1 | 2 | 3) ;;
+        124) fault "the state file system could not be checked within 5 minutes" ;;
+        126 | 127) fault "the state file system cannot be checked: e2fsck cannot be run" ;;
+        8 | 16 | 32 | 128) fault "the state file system could not be checked: e2fsck failed" ;;
+        *) fault "the state file system has errors that cannot be repaired without an administrator" ;;
+        esac
         ;;
     esac
 }
