@@ -115,11 +115,13 @@ impl Scratch {
     /// Gives the directory its final name; something already there is replaced.
     ///
     /// # Errors
-    /// The old directory cannot be removed, or the rename fails.
+    /// What was made cannot be written to the disk, the old directory cannot be removed, or the rename fails.
     pub fn keep_as(self, target: &Path) -> Result<(), FileError> {
         if let Some(parent) = target.parent() {
             fsx::create_dir_all(parent)?;
         }
+        // The name says that all of it is there: after a power cut, too.
+        fsx::sync_file_system(&self.path)?;
         fsx::remove_tree(target)?;
         fsx::rename(&self.path, target)
     }

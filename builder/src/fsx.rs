@@ -148,6 +148,15 @@ pub fn partial(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.partial"))
 }
 
+/// Waits until all that was written to the file system of the directory `path` is on its disk.
+///
+/// # Errors
+/// As the system says.
+pub fn sync_file_system(path: &Path) -> Result<()> {
+    let synced = File::open(path).and_then(|directory| Ok(nix::unistd::syncfs(directory)?));
+    at("sync the file system of", path, synced)
+}
+
 /// Renames.
 ///
 /// # Errors
