@@ -28,7 +28,7 @@ use dtnforge_profiles::verdict::Check;
 pub use gateway::{Family, Gateway, Neighbour};
 pub use loss::{Known, Loss};
 pub use network::{configured, waiting_for_address};
-pub use sshd::listening;
+pub use sshd::{listening, masked};
 use std::collections::BTreeSet;
 use std::time::Duration;
 pub use units::failed as failed_units;

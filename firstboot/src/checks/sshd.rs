@@ -3,6 +3,8 @@
 //! Who listens does not matter: sshd itself, or systemd in its place. A listener on the loopback is of no use to
 //! anybody who wants in.
 
+mod units;
+
 use super::judged;
 use crate::detect::Source;
 use crate::detect::source::ONE_TABLE;
@@ -19,15 +21,29 @@ const LISTEN: &str = "0A";
 
 /// The ports of sshd that something listens on, loopback aside.
 pub fn listening(host: &Host) -> BTreeSet<u16> {
-    let mut open = BTreeSet::new();
-    for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
-        // Listeners come first in the table, so a table that was cut (a busy node) has them all.
-        if let Ok(content) = host.content(path, ONE_TABLE) {
-            open.extend(listeners(&String::from_utf8_lossy(&content.bytes)));
-        }
+    // Listeners come first in a table, so one that was cut (a busy node) has them all.
+    let tables: Vec<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
+        .into_iter()
+        .filter_map(|path| host.content(path, ONE_TABLE).ok())
+        .map(|content| String::from_utf8_lossy(&content.bytes).into_owned())
+        .collect();
+    let open: BTreeSet<u16> = tables
+        .iter()
+        .flat_map(|table| listeners(table))
+        .map(|listener| listener.port)
+        .collect();
+    let mut seen: BTreeSet<u16> = open.intersection(&expected(host)).copied().collect();
+    if seen.is_empty() {
+        // Options of the unit, a drop-in of the socket, a file that is included: the unit knows where it listens.
+        let of_units = units::ports(host, &tables);
+        seen = open.intersection(&of_units).copied().collect();
     }
-    let expected = expected(host);
-    open.intersection(&expected).copied().collect()
+    seen
+}
+
+/// Why nobody is to get in by sshd: all units that there are of it are masked.
+pub fn masked(host: &Host) -> Option<String> {
+    units::masked(host)
 }
 
 /// The standard port and those of the configuration.
@@ -67,15 +83,24 @@ fn configured(config: &str) -> BTreeSet<u16> {
         .collect()
 }
 
-/// The ports of all listening sockets in `sl local_address rem_address st ...` that are not bound to the loopback.
-fn listeners(table: &str) -> BTreeSet<u16> {
-    let port = |line: &str| {
-        let mut fields = line.split_whitespace().skip(1);
-        let (address, port) = fields.next()?.split_once(':')?;
-        let listens = fields.nth(1)? == LISTEN;
-        (listens && !is_loopback(address)).then(|| u16::from_str_radix(port, 16).ok())?
+/// A listening socket.
+struct Listener {
+    port: u16,
+    inode: u64,
+}
+
+/// The listening sockets of a table (`sl local_address rem_address st ... inode ...`) that are not bound to the loopback.
+fn listeners(table: &str) -> Vec<Listener> {
+    let listener = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let (address, port) = fields.get(1)?.split_once(':')?;
+        let listens = *fields.get(3)? == LISTEN && !is_loopback(address);
+        let port = u16::from_str_radix(port, 16).ok()?;
+        // 0 is the inode of no socket.
+        let inode = fields.get(9).and_then(|inode| inode.parse().ok()).unwrap_or(0);
+        listens.then_some(Listener { port, inode })
     };
-    table.lines().skip(1).filter_map(port).collect()
+    table.lines().skip(1).filter_map(listener).collect()
 }
 
 /// Addresses stand there as the memory of the CPU has them, four bytes a word.
@@ -129,11 +154,17 @@ mod tests {
                    0: 00000000:0016 00000000:0000 0A 00000000:00000000\n\
                    1: 0100007F:1F90 00000000:0000 0A 00000000:00000000\n\
                    2: 0F02000A:0050 0202000A:D2F0 01 00000000:00000000\n";
-        assert_eq!(listeners(tcp), BTreeSet::from([22]));
+        let ports = |table| {
+            listeners(table)
+                .iter()
+                .map(|listener| listener.port)
+                .collect::<Vec<u16>>()
+        };
+        assert_eq!(ports(tcp), [22]);
         let tcp6 = "  sl  local_address                         remote_address                        st\n\
                     0: 00000000000000000000000000000000:08AE 00000000000000000000000000000000:0000 0A\n\
                     1: 00000000000000000000000001000000:0277 00000000000000000000000000000000:0000 0A\n";
-        assert_eq!(listeners(tcp6), BTreeSet::from([2222]));
+        assert_eq!(ports(tcp6), [2222]);
     }
 
     #[test]

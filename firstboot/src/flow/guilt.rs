@@ -91,6 +91,7 @@ fn look_into_by(context: &mut Context, clock: &dyn Clock) -> anyhow::Result<Opti
                 "{}; tuning is not the cause: it is the same without it, all {knobs} knobs taken back",
                 waiting(&without)
             );
+            acquit(context);
             let end = stay_committed(context, &sentence, &astray);
             if without.is_of_the_network() {
                 give_try_back(context);
@@ -210,6 +211,14 @@ fn unverified(context: &mut Context, commit: &Commit, what: Vec<String>) -> End 
         commit.profile
     );
     End::unverified(context, &commit.profile, what, sentence)
+}
+
+/// Notes that tuning is not the cause of what is missing: who judges this boot later is not to blame the commit.
+fn acquit(context: &mut Context) {
+    let boot = context.boot.clone();
+    if let Err(error) = context.change(|file| file.boot_mut(&boot).acquitted = true) {
+        context.tell(Level::Error, events::STATE_ENTERED, "", &error.to_string());
+    }
 }
 
 /// The commit stays. The sentence goes into the history and the record of this boot.

@@ -16,6 +16,10 @@ pub const END_PATH: &str = "/run/dtnforge/agent-ended.json";
 const UNIT: &str = "dtn-firstboot.service";
 /// Time for a question to systemd.
 const QUESTION: Duration = Duration::from_secs(20);
+/// As many questions have to fail in a row before the agent is given up: the judgement is final.
+const QUESTIONS: u32 = 5;
+/// The time between two of them.
+const PAUSE: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 2000 });
 
 /// The agent of this boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,13 +79,23 @@ fn ended(host: &Host, boot_id: &str) -> Option<String> {
 
 fn by_unit(host: &Host) -> Agent {
     let args = ["show", "--property=LoadState,ActiveState,Result,Job", UNIT];
-    match host.run("systemctl", &args, QUESTION) {
-        Ok(text) => of_unit(&text),
-        // systemd is busy or going down: ask again.
-        Err(CommandError::TimedOut { .. }) => Agent::Working,
-        Err(error) => Agent::Failed(format!(
-            "it left no mark, and its unit cannot be asked about: {error}"
-        )),
+    let mut asked = 1;
+    loop {
+        match host.run("systemctl", &args, QUESTION) {
+            Ok(text) => return of_unit(&text),
+            // systemd is busy or going down: ask again.
+            Err(CommandError::TimedOut { .. }) => return Agent::Working,
+            // A bus that is busy, or a process that could not be started: it may pass.
+            Err(_) if asked < QUESTIONS => {
+                asked += 1;
+                std::thread::sleep(PAUSE);
+            }
+            Err(error) => {
+                return Agent::Failed(format!(
+                    "it left no mark, and its unit cannot be asked about: {error}"
+                ));
+            }
+        }
     }
 }
 
@@ -128,6 +142,31 @@ mod tests {
         forget_end(&host).unwrap();
         forget_end(&host).unwrap();
         assert!(matches!(observe(&host, "b1"), Agent::Failed(_)));
+    }
+
+    #[test]
+    fn a_question_that_systemd_answers_later_is_no_end_of_the_agent() {
+        let dir = tempfile::tempdir().unwrap();
+        let host = Host::at(dir.path(), Some(&dir.path().join("bin")));
+        let answers = |from: u32| {
+            let count = dir.path().join("count");
+            fs::write(&count, "").unwrap();
+            let script = format!(
+                "#!/bin/sh\necho >>{0}; asked=0; while read -r _; do asked=$((asked+1)); done <{0}\n\
+                 [ $asked -ge {from} ] || {{ echo 'Failed to connect to bus' >&2; exit 1; }}\n\
+                 printf 'LoadState=loaded\\nActiveState=activating\\nResult=success\\nJob=0\\n'\n",
+                count.display()
+            );
+            let path = dir.path().join("bin/systemctl");
+            atomic::write(&path, script.as_bytes(), 0o755).unwrap();
+        };
+        answers(QUESTIONS);
+        assert_eq!(observe(&host, "b1"), Agent::Working);
+        answers(QUESTIONS + 1);
+        let Agent::Failed(why) = observe(&host, "b1") else {
+            panic!("it waits for ever")
+        };
+        assert!(why.contains("Failed to connect to bus"), "{why}");
     }
 
     #[test]

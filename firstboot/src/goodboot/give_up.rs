@@ -3,12 +3,16 @@
 //! | situation | deed |
 //! |---|---|
 //! | somebody asked for rescue, or the boot had come up already | left to whoever is at the console |
+//! | sshd missing, and the agent saw in this boot that tuning is not the cause | stays up, with all ways in opened |
 //! | counted boot of the tuned entry | reboot: the boot loader's count ends it after three |
 //! | tuned entry, not counted any more, a commit in place | the commit is given up on disk, then one reboot |
 //! | stock entry, nothing in place, hold, kexec, soft-reboot, picked by hand | stays up, with all ways in opened |
 
 use crate::boot::{Mode, Words};
 use dtnforge_profiles::state::{Boot, BootKind, Reached};
+
+/// What the judge names when nothing listens on a port of sshd.
+const SSHD: &str = "sshd";
 
 /// What is known when a boot fails.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +68,11 @@ pub fn decide(situation: &Situation<'_>) -> Deed {
     }
     if words.mode == Mode::Stock {
         return Deed::Stay("there is nothing behind the stock entry to fall back to".to_owned());
+    }
+    if boot.acquitted && what == SSHD {
+        return Deed::Stay(
+            "tuning is not the cause: the agent saw the same without it in this boot".to_owned(),
+        );
     }
     if boot.is_counted() {
         let left = boot.tries_left.unwrap_or(0);
@@ -131,7 +140,7 @@ pub fn described(what: &str) -> String {
             };
             format!("{mode} mode was entered")
         }
-        "sshd" => "nothing listens on a port of sshd".to_owned(),
+        SSHD => "nothing listens on a port of sshd".to_owned(),
         "" => "something failed".to_owned(),
         what if what.ends_with(".target") => format!("{what} was not reached"),
         what if what.ends_with(".service") || what.ends_with(".mount") => format!("{what} failed"),

@@ -15,6 +15,8 @@ pub struct Seen {
     pub network: Result<String, String>,
     /// The ports of sshd that something listens on.
     pub ssh_ports: BTreeSet<u16>,
+    /// That sshd is masked: nobody is to get in by it.
+    pub sshd_masked: Option<String>,
     /// The agent.
     pub agent: Agent,
 }
@@ -46,7 +48,11 @@ pub fn judge(seen: &Seen, without_sshd: Duration) -> Judgement {
         Agent::Ended(verdict) => Ok(verdict),
         Agent::Failed(why) => Err(why),
     };
-    if seen.ssh_ports.is_empty() {
+    let sshd = match &seen.sshd_masked {
+        Some(masked) if seen.ssh_ports.is_empty() => masked.as_str(),
+        _ => "sshd listens",
+    };
+    if seen.ssh_ports.is_empty() && seen.sshd_masked.is_none() {
         let limit = SSHD_LIMIT.as_secs();
         return if without_sshd < SSHD_LIMIT {
             Judgement::Wait("nothing listens on a port of sshd yet".to_owned())
@@ -55,7 +61,7 @@ pub fn judge(seen: &Seen, without_sshd: Duration) -> Judgement {
         };
     }
     match verdict {
-        Ok(verdict) => Judgement::Good(format!("{by}, sshd listens, the agent ended: {verdict}")),
+        Ok(verdict) => Judgement::Good(format!("{by}, {sshd}, the agent ended: {verdict}")),
         Err(why) => Judgement::AgentFailed(format!(
             "the node can be reached, but its agent did not end: {why}"
         )),
@@ -70,6 +76,7 @@ mod tests {
         Seen {
             network: Ok("ens2 has carrier and a public address".into()),
             ssh_ports: BTreeSet::from([22]),
+            sshd_masked: None,
             agent: Agent::Ended("rejected: slower".into()),
         }
     }
@@ -90,6 +97,7 @@ mod tests {
         let seen = Seen {
             network: Err("no carrier on ens2".into()),
             ssh_ports: BTreeSet::new(),
+            sshd_masked: None,
             agent: Agent::Failed("killed".into()),
         };
         assert_eq!(
@@ -118,6 +126,22 @@ mod tests {
         assert_eq!(
             judge(&seen, SSHD_LIMIT),
             Judgement::NoWayIn("nothing listens on a port of sshd after 90 s".into())
+        );
+    }
+
+    #[test]
+    fn a_node_whose_sshd_somebody_masked_is_good_without_it() {
+        let seen = Seen {
+            ssh_ports: BTreeSet::new(),
+            sshd_masked: Some("ssh.service is masked".into()),
+            ..seen()
+        };
+        assert_eq!(
+            judge(&seen, Duration::ZERO),
+            Judgement::Good(
+                "ens2 has carrier and a public address, ssh.service is masked, the agent ended: rejected: slower"
+                    .into()
+            )
         );
     }
 

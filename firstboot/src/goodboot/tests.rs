@@ -103,6 +103,30 @@ fn a_counted_boot_of_the_tuned_entry_reboots_and_says_how_many_tries_are_left() 
 }
 
 #[test]
+fn a_commit_that_the_agent_acquitted_is_not_given_up_for_a_missing_sshd() {
+    for tries in [None, Some((1, 2))] {
+        let boot = Boot {
+            acquitted: true,
+            ..boot(BootKind::Firmware, tries)
+        };
+        let of = |what| {
+            decide(&Situation {
+                what,
+                ..situation(&boot)
+            })
+        };
+        let Deed::Stay(why) = of("sshd") else {
+            panic!("{:?}", of("sshd"))
+        };
+        assert_eq!(
+            why,
+            "tuning is not the cause: the agent saw the same without it in this boot"
+        );
+        assert!(!matches!(of("basic.target"), Deed::Stay(_)), "another failure");
+    }
+}
+
+#[test]
 fn a_blessed_boot_gives_its_commit_up_and_stays_where_there_is_none() {
     for kind in [BootKind::Firmware, BootKind::Unknown] {
         let boot = boot(kind, None);

@@ -16,6 +16,9 @@ const STEP: Duration = Duration::from_secs(2);
 /// process.
 const STOPPING: Duration = Duration::from_secs(1300);
 
+/// The last word of an agent that could not say one.
+const STOPPED: &str = "stopped at the site's deadline";
+
 /// How the waiting ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Waited {
@@ -49,6 +52,12 @@ pub fn wait(host: &Host, clock: &dyn Clock) -> anyhow::Result<Waited> {
                 limit.as_secs()
             )
         })?;
+    // One that was still queued leaves no mark: that somebody stopped it is its end, not its failure.
+    if let Agent::Failed(_) = goodboot::observe_agent(host, &boot_id)
+        && let Err(error) = goodboot::note_end(host, &boot_id, STOPPED)
+    {
+        log::warn!("the agent was stopped, and that cannot be noted: {error}");
+    }
     Ok(Waited::AgentStopped)
 }
 
@@ -102,7 +111,44 @@ mod tests {
             let clock = Asleep::default();
             assert_eq!(wait(&node.host, &clock).unwrap(), Waited::AgentStopped);
             assert_eq!(clock.now(), Duration::from_secs(60));
-            assert_eq!(node.told().lines().last(), Some("stop dtn-firstboot.service"));
+            assert!(
+                node.told().contains("stop dtn-firstboot.service\n"),
+                "{}",
+                node.told()
+            );
+        }
+    }
+
+    #[test]
+    fn an_agent_that_was_stopped_while_it_was_queued_has_ended_and_one_that_ended_keeps_its_word() {
+        for (own, last) in [(None, STOPPED), (Some("rejected: slower"), "rejected: slower")] {
+            let node = Node::new();
+            node.write("/etc/dtnforge/site.toml", "services_deadline_s = 60\n");
+            node.write("/proc/sys/kernel/random/boot_id", "b1\n");
+            let mark = node.host.path("/run/dtnforge/agent-ended.json");
+            let at_its_stop = own.map_or("true".to_owned(), |word| {
+                let end = format!("{{\"boot_id\":\"b1\",\"verdict\":\"{word}\"}}");
+                format!(
+                    "mkdir -p {}; echo '{end}' >{}",
+                    mark.parent().unwrap().display(),
+                    mark.display()
+                )
+            });
+            let (stopped, there) = (node.host.path("/stopped"), answer("inactive", "success", ""));
+            let queued = answer("inactive", "success", "94");
+            node.systemctl(&format!(
+                "PATH=/usr/bin:/bin\nif [ \"$1\" = stop ]; then >{0}; {at_its_stop}\n\
+                 elif [ -e {0} ]; then {there}\nelse {queued}\nfi",
+                stopped.display()
+            ));
+            assert_eq!(
+                wait(&node.host, &Asleep::default()).unwrap(),
+                Waited::AgentStopped
+            );
+            assert_eq!(
+                goodboot::observe_agent(&node.host, "b1"),
+                Agent::Ended(last.into())
+            );
         }
     }
 

@@ -114,6 +114,9 @@ pub struct Boot {
     /// The watchdog says that it had reset the machine before this boot: it ended the boot before.
     #[serde(default)]
     pub after_watchdog: bool,
+    /// The agent missed the network or sshd in this boot, took the commit out, and saw the same without it.
+    #[serde(default)]
+    pub acquitted: bool,
     /// Why it ended as it did, or what is to be known of it.
     pub reason: Option<String>,
 }
@@ -134,6 +137,7 @@ impl Boot {
             reached: Reached::Early,
             end: None,
             after_watchdog: false,
+            acquitted: false,
             reason: None,
         }
     }

@@ -119,9 +119,11 @@ impl Words {
 }
 
 fn look(host: &Host, boot: &Boot) -> Seen {
+    let ssh_ports = checks::listening(host);
     Seen {
         network: checks::configured(host),
-        ssh_ports: checks::listening(host),
+        sshd_masked: ssh_ports.is_empty().then(|| checks::masked(host)).flatten(),
+        ssh_ports,
         agent: goodboot::observe_agent(host, &boot.boot_id),
     }
 }
