@@ -20,6 +20,11 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use node::Node;
 use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long a process that was told to end may take for it.
+const ENDING: Duration = Duration::from_secs(5);
 
 /// Whether a process that we started, or an orphan of one, still runs. Those that ended are taken off the list.
 fn somebody_runs() -> bool {
@@ -31,6 +36,19 @@ fn somebody_runs() -> bool {
             Err(error) => panic!("waiting for children: {error}"),
         }
     }
+}
+
+/// The command lines of our children and the orphans that we took over.
+fn children() -> Vec<String> {
+    let own = std::process::id().to_string();
+    let of = |entry: std::fs::DirEntry| {
+        let status = std::fs::read_to_string(entry.path().join("status")).ok()?;
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+        let words = std::fs::read_to_string(entry.path().join("cmdline")).ok()?;
+        (parent.trim() == own).then(|| words.replace('\0', " "))
+    };
+    let processes = std::fs::read_dir("/proc").unwrap();
+    processes.flatten().filter_map(of).collect()
 }
 
 /// Leaves a process behind, as the agent must not.
@@ -67,5 +85,9 @@ fn a_committed_boot_leaves_no_process_behind() {
         assert_eq!(ended.code, 0, "{command}: {ended:?}");
     }
     assert_eq!(node.agent(&["status", "--json"]).data()["state"], "committed");
-    assert!(!somebody_runs(), "a process is left behind");
+    let deadline = Instant::now() + ENDING;
+    while somebody_runs() && Instant::now() < deadline {
+        sleep(Duration::from_millis(50));
+    }
+    assert!(!somebody_runs(), "left behind: {:?}", children());
 }
